@@ -165,7 +165,7 @@ class Problem:
 
     def first_fit(self) -> Placement:
         """Places in as few bytes as one of several orders gives."""
-        found = self._best(map(self.place, self.orders()))
+        found = _best(map(self.place, self.orders()), self.peak())
         assert found is not None
         return found
 
@@ -174,37 +174,22 @@ class Problem:
     ) -> tuple[Placement, Sequence[Placed]] | None:
         """Places beside the first of some others for which an order gives any where no buffer ends
         above its limit, and these others; None if there are none."""
-        orders = list(self.orders())
+        orders, least = list(self.orders()), self.peak()
+        living: dict[tuple[int, int], list[int]] = {}
         for placed in others:
-            fixed = self._fixed(placed)
-            found = self._best(self._placed(order, lowest, fixed, limits) for order in orders)
+            spans: dict[tuple[int, int], list[Span]] = {}
+            for other, at in placed:
+                span = at, at + align(other.size, self.alignment)
+                spans.setdefault((other.first, other.last), []).append(span)
+            fixed: dict[int, list[Span]] = {}
+            for life, taken in spans.items():
+                if life not in living:
+                    living[life] = self._living(*life)
+                fixed |= {i: fixed[i] + taken if i in fixed else taken for i in living[life]}
+            found = _best((self._placed(o, lowest, fixed, limits) for o in orders), least)
             if found is not None:
                 return found, placed
         return None
-
-    def _best(self, placements: Iterable[Placement | None]) -> Placement | None:
-        """The first one of those of the fewest bytes: none can use fewer than the peak."""
-        least = self.peak()
-        best: Placement | None = None
-        for found in placements:
-            if found is not None and (best is None or found.used < best.used):
-                best = found
-                if best.used == least:
-                    break
-        return best
-
-    def _fixed(self, placed: Iterable[Placed]) -> dict[int, list[Span]]:
-        """The bytes of others that a buffer lives with, by its number."""
-        fixed: dict[int, list[Span]] = {}
-        alike: dict[tuple[int, int], list[int]] = {}
-        for other, place in placed:
-            lives = other.first, other.last
-            if lives not in alike:
-                alike[lives] = self._living(*lives)
-            span = place, place + align(other.size, self.alignment)
-            for i in alike[lives]:
-                fixed.setdefault(i, []).append(span)
-        return fixed
 
     def _living(self, first: int, last: int) -> list[int]:
         """The numbers of the buffers that are needed in some of these steps."""
@@ -233,6 +218,17 @@ class Problem:
     def peak(self) -> int:
         """The most bytes needed in one step: no placement can use fewer."""
         return peak_bytes(self.buffers)
+
+
+def _best(placements: Iterable[Placement | None], least: int) -> Placement | None:
+    """The first one of those of the fewest bytes, none of which can use fewer than the `least`."""
+    best: Placement | None = None
+    for found in placements:
+        if found is not None and (best is None or found.used < best.used):
+            best = found
+            if best.used == least:
+                break
+    return best
 
 
 def first_fit(buffers: Sequence[Buffer], alignment: int) -> Placement:

@@ -7,7 +7,7 @@ allows, and the DMA never waits for a time step. Where what lies below the ring 
 the ring begins lower the next time round.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl_tpu.dialects.records import record
@@ -54,38 +54,42 @@ def schedule(
     """
     slots: dict[object, Slot] = {}
     lying: list[_Lying] = []
+    place = 0  # in `lying`, of the first that lies at `head` or above: laps begin ever lower
     head, load = max(low, head or 0), 0
     for weight in weights:
         if head + weight.size > high:
-            head = low if lower is None else min(low, lower(load))
-            after = _cleared(lying, head, weight, load)
+            place, head = 0, low if lower is None else min(low, lower(load))
+            after = _cleared(_displaced(lying, place, head + weight.size), load)
             if lower is not None and lower(after) < head:
                 head, load = lower(after), after
-        if head + weight.size > high:
+        end = head + weight.size
+        if end > high:
             return None
-        load = _cleared(lying, head, weight, load)
+        displaced = _displaced(lying, place, end)
+        load = _cleared(displaced, load)
         if load > weight.first:
             return None
-        lying = [entry for entry in lying if not _overlaps(entry, head, weight)]
-        lying.append((head, head + weight.size, weight))
+        lying[place : place + len(displaced)] = [(head, weight)]
         slots[weight.key] = Slot(head, load)
-        head += weight.size
+        place, head = place + 1, end
     return slots
 
 
-_Lying: TypeAlias = tuple[int, int, Stream]
-"""Where a weight lies that was loaded: start, end."""
+_Lying: TypeAlias = tuple[int, Stream]
+"""Where a weight lies that was loaded; in the order of these places."""
 
 
-def _overlaps(entry: _Lying, head: int, weight: Stream) -> bool:
-    start, end, _ = entry
-    return start < head + weight.size and end > head
+def _displaced(lying: Sequence[_Lying], place: int, end: int) -> Sequence[_Lying]:
+    """What lies below `end`, from one of them on."""
+    until = place
+    while until < len(lying) and lying[until][0] < end:
+        until += 1
+    return lying[place:until]
 
 
-def _cleared(lying: Sequence[_Lying], head: int, weight: Stream, load: int) -> int:
-    """The first step from `load` on in which a weight may be loaded to `head`."""
-    displaced = (entry[2].last + 1 for entry in lying if _overlaps(entry, head, weight))
-    return max(load, *displaced, 0)
+def _cleared(displaced: Iterable[_Lying], load: int) -> int:
+    """The first step from `load` on in which these are no longer used."""
+    return max(load, *(weight.last + 1 for _, weight in displaced), 0)
 
 
 def next_head(
