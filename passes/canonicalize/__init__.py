@@ -20,6 +20,7 @@ from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.canonicalize import (
     add,
     blocks,
+    channels_last,
     concat,
     constant_operand,
     conv,
@@ -68,6 +69,7 @@ PATTERNS: PatternTable = {
         add.AddToScale(),
         add.MergeAdds(),
         windows.ConstantForImages(),
+        channels_last.SumBeforePermute(),
         rotary.RotaryEmbedding(),
         recurrence.LinearRecurrence(),
         stretched.WidenStretched(),
@@ -143,6 +145,8 @@ PATTERNS: PatternTable = {
     top.PermuteOp: (
         permute.RemovePermute(),
         permute.PermuteFuse(),
+        channels_last.PermuteBehindImageOp(),
+        channels_last.PermuteBeforeImagePad(),
         permute.TopPermuteToPixelShuffle(),
         permute.Permute5dSplit(),
         expand.TileAfterPermute(),
