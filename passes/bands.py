@@ -168,6 +168,11 @@ class Cut:
         """Whether every op makes as many rows of what it reads as it should."""
         return make_their_rows(self.ops)
 
+    @property
+    def computing(self) -> list[Operation]:
+        """The ops that take the place of those of the chain, in order."""
+        return [*self.reads, *self.ops, self.whole]
+
     def _rows(self, number: int) -> Operation:
         value = self.chain[0].operands[0]
         start, length = self.bands.read[number]
@@ -190,7 +195,7 @@ class Cut:
         last = self.chain[-1]
         block = cast(Block, last.parent)
         last.results[0].replace_all_uses_with(self.whole.output)
-        block.insert_ops_after([*self.reads, *self.ops, self.whole], last)
+        block.insert_ops_after(self.computing, last)
 
     def erase(self) -> None:
         """As if there had been no bands."""
@@ -302,7 +307,7 @@ def _priced(
     if cut is None:
         return None
     cut.insert()
-    taken = costs.straight([*cut.reads, *cut.ops, cut.whole, *chain[end:], *behind])
+    taken = costs.straight([*cut.computing, *chain[end:], *behind])
     cut.erase()
     return Best(end, ends, taken)
 

@@ -20,7 +20,9 @@ from xdsl_tpu.dialects.absorbed import is_absorbed
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.movement import Along, rectangles
 from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.pipeline import make_pass
 
 CAST = {"with_scale": "true", "round_mode": "#tpu<round_mode HalfAwayFromZero>"}
 
@@ -93,6 +95,31 @@ def test_filter_taps_are_read_from_the_image_itself() -> None:
 
 def test_a_small_image_stays_whole() -> None:
     assert not bands(final(stem(8, 3, 1)))
+
+
+def squares(of_differences: bool) -> Case:
+    """A convolution, squares of its result, or of its differences from their mean over channels,
+    and a convolution. The result of the first does not fit local memory with another one of its
+    size."""
+    case = Case("f16", seed=7)
+    image, wide, line = (1, 32, 128, 128), (1, 150, 128, 128), (1, 1, 128, 128)
+    x = case.input("x", image, kind="f32")
+    q = case.op("tpu.Cast", [x], CAST, "q", image)
+    a = conv(case, q, "a", (image, wide), (1, 1))
+    if of_differences:
+        mean = conv(case, a, "mean", (wide, line), (1, 1))
+        a = case.op("tpu.Sub", [a, mean], {}, "differences", wide)
+    conv(case, case.op("tpu.Mul", [a, a], {}, "squares", wide), "y", (wide, image), (1, 1))
+    return case
+
+
+@pytest.mark.parametrize("of_differences", [False, True])
+def test_bands_are_left_where_their_readers_load_what_they_make(of_differences: bool) -> None:
+    """Slices of the convolution go on to all that is made of it."""
+    module = squares(of_differences).module()
+    for step in ("weight-reorder", "subnet-divide", "cut-bands"):
+        make_pass(step, "").apply(make_context(), module)
+    assert bool(bands(module)) != of_differences
 
 
 def test_rows_lie_in_strides_and_turned_rows_do_not() -> None:
