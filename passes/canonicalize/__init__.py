@@ -113,7 +113,6 @@ PATTERNS: PatternTable = {
         matmul.MatMulWithEqualBias(),
         matmul.NoKeepDimsAddReshape(),
         matmul.RepeatedWeightToRows(),
-        matmul.OuterProduct(),
         matmul.SliceMatMul(),
         matmul.PermuteMatMulPermute(),
         transposed_rows.MoveRowsBehindProduct(),

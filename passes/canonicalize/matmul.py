@@ -202,26 +202,6 @@ class PermuteMatMulPermute(RewritePattern):
         rewriter.replace(after, [right, swapped])
 
 
-class OuterProduct(RewritePattern):
-    """MatMul(x: 64x16x26x1, y: 64x16x1x32) -> Mul(x, y): numbers of either meet once, nothing is
-    summed.
-    """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
-        if not has_shapes(op.input, op.right, op.output) or not is_none(op.bias):
-            return
-        flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
-        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
-            return
-        left, right = shape_of(op.input), shape_of(op.right)
-        if len(left) != len(right) or left[-1] != 1 or left[:-2] != right[:-2]:
-            return
-        if is_weight(op.input) or is_weight(op.right) or prod(left[:-2]) == 1:
-            return
-        rewriter.replace(op, in_place_of(op, top.MulOp, (op.input, op.right)))
-
-
 class SliceMatMul(RewritePattern):
     """Slice(MatMul(x, W, b), columns i..j) for every user -> MatMul(x, W[:, i:j], b[i:j]) each.
 

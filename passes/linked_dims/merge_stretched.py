@@ -35,11 +35,12 @@ class MergeStretchedPass(ModulePass):
     Commands have four dimensions: of five, the last two must be stretched alike to be done at once,
     and where they are not every number of DDR is moved for itself. A Permute of more than four
     dimensions loses all that it keeps side by side, so that `orient-products` sees the matrices it
-    transposes; a GroupNorm of volumes becomes one of images, which local memory has room for.
-    Dimensions are merged in all values that hand them on to such an op: through element-wise ops,
-    norms, Softmax, Permute, Slice, Split and Concat along others. Around those stand Reshapes.
-    Slices and Concats lose a dimension of size 1 likewise that Reshapes gave to all they are made
-    of, as frames of one video have it that are images before and after.
+    transposes; GroupNorms, Concats and reductions of volumes become those of images, which local
+    memory has room for. Dimensions are merged in all values that hand them on to such an op:
+    through element-wise ops, norms, Softmax, Permute, Slice, Split, reductions, and Concat along
+    others. Around those stand Reshapes. Slices and Concats lose a dimension of size 1 likewise that
+    Reshapes gave to all they are made of, as frames of one video have it that are images before and
+    after.
     """
 
     name = "merge-stretched"
@@ -88,7 +89,7 @@ def _is_given(linked: Linked) -> bool:
 
 def _stretching(block: Block) -> Iterator[Operation]:
     """Element-wise ops of more dimensions than commands have, whose operands differ in shape, and
-    transpositions and norms of channels of as many."""
+    transpositions, Concats, reductions and norms of channels of as many."""
     for op in list(block.ops):
         if op.parent is not block or len(op.results) != 1:
             continue
@@ -97,8 +98,9 @@ def _stretching(block: Block) -> Iterator[Operation]:
             if many and _turns_matrices(ints(op.order)):
                 yield op
             continue
-        if isinstance(op, top.GroupNormOp):
-            yield from (op,) if len(shape_of(op.output)) > LANE_RANK else ()
+        if isinstance(op, top.ConcatOp | top.GroupNormOp | top.ReduceOp):
+            many = has_shapes(*op.operands[:1], *op.results)
+            yield from (op,) if many and len(shape_of(op.results[0])) > LANE_RANK else ()
             continue
         if not isinstance(op, BroadcastOp):
             continue
@@ -118,7 +120,8 @@ def _turns_matrices(order: Sequence[int]) -> bool:
 def _merge(op: Operation) -> bool:
     """Merge two dimensions of an op and of what is linked with it; whether there are such.
 
-    Of several pairs the one that most ops have in common, so that they stay in one shape. Of a
+    Of several pairs the one that most ops have in common, so that they stay in one shape, and of
+    these the last: rows and columns of images rather than frames and rows. Of a
     transposition all that can be, images too: what is left are matrices.
     """
     whole = isinstance(op, top.PermuteOp)
@@ -139,7 +142,7 @@ def _most_common(op: Operation, first: int) -> Linked | None:
     out = op.results[0]
     axes = [
         axis
-        for axis in range(first, len(shape_of(out)) - 1)
+        for axis in reversed(range(first, len(shape_of(out)) - 1))
         if carried_by(op, out, axis, MERGED) is not None
     ]
     found = [one for axis in axes if (one := Linked.to(out, axis, MERGED)) is not None]

@@ -82,6 +82,17 @@ def _grouped(op: Operation, value: SSAValue, axis: int, change: Change) -> Axes 
     return dict.fromkeys((op.input, *given, op.output), axis)
 
 
+def _reduced(op: Operation, value: SSAValue, axis: int, change: Change) -> Axes | None:
+    """Dimensions that a reduction goes over together, or leaves; one alone it may have to keep."""
+    assert isinstance(op, top.ReduceOp)
+    rank = len(shape_of(op.input))
+    over = {place % rank for place in ints(op.axes)}
+    within = [place in over for place in range(axis, axis + change.width)]
+    if not op.keepdims.value.data or any(within) != all(within) or within == [True]:
+        return None
+    return dict.fromkeys((op.input, op.output), axis)
+
+
 def _permuted(op: Operation, value: SSAValue, axis: int, change: Change) -> Axes | None:
     assert isinstance(op, top.PermuteOp)
     order = ints(op.order)
@@ -140,6 +151,7 @@ _RULES: Mapping[type[Operation], Rule] = {
     top.MatMulOp: _product,
     top.PermuteOp: _permuted,
     top.RMSNormOp: _normalised,
+    top.ReduceOp: _reduced,
     top.SliceOp: _sliced,
     top.SoftmaxOp: _along,
     top.SplitOp: _along,
@@ -173,6 +185,11 @@ def attributes_without(op: Operation, axes: Axes, change: Change) -> dict[str, A
             own = _integer(op, "axis") % len(shape_of(op.operands[0]))
             old = cast(IntegerAttr, op.attributes["axis"])
             return {"axis": IntegerAttr(own - (own > axis), old.type)}
+        case top.ReduceOp():
+            rank = len(shape_of(op.input))
+            gone = axis + change.width - 1
+            over = [place % rank for place in ints(op.axes) if place % rank != gone]
+            return {"axes": renumbered(over, axis)}
         case top.SqueezeOp():
             rank = len(shape_of(op.input))
             return {"axes": renumbered([place % rank for place in ints(op.axes)], axis)}

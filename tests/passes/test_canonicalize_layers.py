@@ -187,14 +187,6 @@ def test_dimensions_of_a_product_are_kept() -> None:
     assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["MatMul", "Reshape"]
 
 
-@pytest.mark.parametrize(("depth", "kind"), [(1, "Mul"), (2, "MatMul")])
-def test_a_product_that_sums_nothing_is_one_of_elements(depth: int, kind: str) -> None:
-    net = Net()
-    x, y = net.input("x", 2, 4, 3, depth), net.input("y", 2, 4, depth, 5)
-    after = assert_same_numbers(net.module(matmul(net, "mm", x, y)), CANONICALIZE)
-    assert kind in kinds(after)
-
-
 def test_weight_on_the_left_between_permutes_goes_to_the_right() -> None:
     net = Net()
     x = net.op(top.PermuteOp, "p1", (net.input("x", 2, 5, 8),), order=[0, 2, 1])

@@ -5,6 +5,7 @@ from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.tensors import shape_of
 
 PASS = "merge-stretched"
@@ -101,7 +102,7 @@ def test_frames_of_one_video_are_images(own: bool) -> None:
     after = assert_same_numbers(net.module(net.op(top.ReluOp, "y", (whole,))), PASS)
     sizes = [shape_of(one.output) for one in ops_of(after, top.ConcatOp)]
     dropped = [(4, 2, 3, 5), (4, 6, 3, 5)]
-    assert sizes == ([(1, *size) for size in dropped] if own else dropped)
+    assert sizes == ([(1, 4, 2, 15), (1, 4, 6, 15)] if own else dropped)
 
 
 def test_norms_of_volumes_are_of_images() -> None:
@@ -127,3 +128,38 @@ def test_norms_of_images_stay(shape: tuple[int, ...]) -> None:
     normed = net.op(top.GroupNormOp, "n", (x, net.none, net.none), num_groups=4, eps=1e-5)
     after = assert_same_numbers(net.module(net.op(top.SiLUOp, "s", (normed,))), PASS)
     assert kinds(after) == ["Abs", "GroupNorm", "SiLU"]
+
+
+@pytest.mark.parametrize(
+    ("axes", "mode", "shapes"),
+    [
+        ([2, 3, 4], "ReduceMean", [(2, 4, 3, 30), (2, 4, 1, 1)]),
+        ([-1, -2], "ReduceMax", [(2, 4, 3, 30), (2, 4, 3, 1)]),
+        ([1], "ReduceSum", [(2, 4, 3, 30), (2, 1, 3, 30)]),
+        ([2], "ReduceSum", [(2, 4, 3, 30), (2, 4, 1, 30)]),
+        ([3], "ReduceMean", [(2, 12, 5, 6), (2, 12, 1, 6)]),
+        ([2, 4], "ReduceMean", [(2, 4, 3, 5, 6), (2, 4, 1, 5, 1)]),
+    ],
+)
+def test_reductions_of_volumes_are_of_images(
+    axes: list[int], mode: str, shapes: list[tuple[int, ...]]
+) -> None:
+    """Of what lies side by side and is reduced together, or not at all."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 2, 4, 3, 5, 6),))
+    mean = net.op(top.ReduceOp, "m", (x,), axes=axes, mode=mode, keepdims=True)
+    gate = net.op(top.SigmoidOp, "g", (mean,))
+    y = net.op(top.ReluOp, "y", (gate,))
+    after = assert_same_numbers(net.module(y), PASS)
+    (one,) = ops_of(after, top.ReduceOp)
+    assert [shape_of(one.input), shape_of(one.output)] == shapes
+
+
+def test_a_reduction_over_one_element_keeps_it() -> None:
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 2, 1, 3, 8, 6),))
+    mean = net.op(top.ReduceOp, "m", (x,), axes=[1], mode="ReduceSum", keepdims=True)
+    other = net.op(top.AbsOp, "b", (net.input("y", 2, 1, 3, 6, 8),))
+    product = net.op(top.MatMulOp, "p", (mean, other, net.none))
+    after = assert_same_numbers(net.module(product), "drop-unit-dims")
+    assert all(ints(op.axes) for op in ops_of(after, top.ReduceOp))

@@ -81,9 +81,9 @@ func.func @given(%arg: tensor<8x6x3x5xf32>) -> tensor<1x8x10x3x5xf32> {
 
 // -----
 
-// Refused: one of them has it from elsewhere.
+// One of them has it from elsewhere: images become one dimension in its stead.
 // CHECK-LABEL: func.func @own
-// CHECK: "top.Concat"({{.*}}-> tensor<1x8x12x3x5xf32>
+// CHECK: "top.Concat"({{.*}}axis = 2{{.*}}-> tensor<1x8x12x15xf32>
 func.func @own(%arg: tensor<8x6x3x5xf32>, %b: tensor<1x8x6x3x5xf32>) -> tensor<1x8x12x3x5xf32> {
   %x = "top.Input"(%arg) : (tensor<8x6x3x5xf32>) -> tensor<8x6x3x5xf32> loc("x")
   %z = "top.Input"(%b) : (tensor<1x8x6x3x5xf32>) -> tensor<1x8x6x3x5xf32> loc("z")
@@ -96,15 +96,30 @@ func.func @own(%arg: tensor<8x6x3x5xf32>, %b: tensor<1x8x6x3x5xf32>) -> tensor<1
 
 // A norm of volumes is one of images, where its parameters have ones.
 // CHECK-LABEL: func.func @volumes
-// CHECK: [[X:%.+]] = "top.Reshape"({{.*}}-> tensor<1x8x12x5xf32>
+// CHECK: [[X:%.+]] = "top.Reshape"({{.*}}-> tensor<1x8x3x20xf32>
 // CHECK: [[W:%.+]] = "top.Reshape"({{.*}}-> tensor<1x8x1x1xf32>
-// CHECK: [[N:%.+]] = "top.GroupNorm"([[X]], [[W]], {{.*}}-> tensor<1x8x12x5xf32>
-// CHECK-NEXT: "top.SiLU"([[N]]){{.*}}-> tensor<1x8x12x5xf32>
+// CHECK: [[N:%.+]] = "top.GroupNorm"([[X]], [[W]], {{.*}}-> tensor<1x8x3x20xf32>
+// CHECK-NEXT: "top.SiLU"([[N]]){{.*}}-> tensor<1x8x3x20xf32>
 func.func @volumes(%arg: tensor<1x8x3x4x5xf32>, %w: tensor<1x8x1x1x1xf32>) -> tensor<1x8x3x4x5xf32> {
   %n = "top.None"() : () -> none
   %x = "top.Input"(%arg) : (tensor<1x8x3x4x5xf32>) -> tensor<1x8x3x4x5xf32> loc("x")
   %v = "top.Input"(%w) : (tensor<1x8x1x1x1xf32>) -> tensor<1x8x1x1x1xf32> loc("v")
   %g = "top.GroupNorm"(%x, %v, %n) {num_groups = 2 : i64, eps = 1.0e-5 : f64} : (tensor<1x8x3x4x5xf32>, tensor<1x8x1x1x1xf32>, none) -> tensor<1x8x3x4x5xf32> loc("g")
   %y = "top.SiLU"(%g) : (tensor<1x8x3x4x5xf32>) -> tensor<1x8x3x4x5xf32> loc("y")
+  return %y : tensor<1x8x3x4x5xf32>
+}
+
+// -----
+
+// The mean of volumes that gates their channels, with them; frames stay apart.
+// CHECK-LABEL: func.func @gated
+// CHECK: [[X:%.+]] = "top.Reshape"({{.*}}-> tensor<1x8x3x20xf32>
+// CHECK-NEXT: [[M:%.+]] = "top.Reduce"([[X]]){{.*}}axes = [2, 3]{{.*}}-> tensor<1x8x1x1xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Mul"([[X]], [[M]]){{.*}}-> tensor<1x8x3x20xf32>
+// CHECK-NEXT: "top.Reshape"([[Y]]){{.*}}-> tensor<1x8x3x4x5xf32>
+func.func @gated(%arg: tensor<1x8x3x4x5xf32>) -> tensor<1x8x3x4x5xf32> {
+  %x = "top.Input"(%arg) : (tensor<1x8x3x4x5xf32>) -> tensor<1x8x3x4x5xf32> loc("x")
+  %m = "top.Reduce"(%x) {axes = [2, 3, 4], keepdims = true, mode = "ReduceMean"} : (tensor<1x8x3x4x5xf32>) -> tensor<1x8x1x1x1xf32> loc("m")
+  %y = "top.Mul"(%x, %m) : (tensor<1x8x3x4x5xf32>, tensor<1x8x1x1x1xf32>) -> tensor<1x8x3x4x5xf32> loc("y")
   return %y : tensor<1x8x3x4x5xf32>
 }
