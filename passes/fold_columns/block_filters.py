@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,14 @@ class Block(NamedTuple):
     def size(self) -> int:
         """Pixels."""
         return self.rows * self.columns
+
+
+class Part(NamedTuple):
+    """Neighbouring places of a block, row by row, and the taps in each dimension that some of them
+    have."""
+
+    places: slice
+    taps: tuple[slice, ...]
 
 
 def blocks_of(op: Sliding, channels: int, prices: Prices) -> Iterator[Block]:
@@ -63,27 +72,73 @@ def ways_of(op: Sliding, block: Block) -> Sequence[FoldedSlide]:
     return found
 
 
+def parts_of(op: Sliding, block: Block, *, divided: bool) -> Sequence[Part]:
+    """A block as one part or, `divided`, in parts whose places have the same taps: those of a
+    transposed filter of more taps than strides are not all of the block's."""
+    ways = ways_of(op, block)
+    if not divided or not all(_divides(how) for how in ways):
+        return [Part(slice(0, block.size), tuple(slice(0, how.slide.kernel) for how in ways))]
+    rows, *columns = (list(_runs(how)) for how in ways)
+    if not columns or len(columns[0]) == 1:
+        others = tuple(taps for _, taps in (runs[0] for runs in columns))
+        return [
+            Part(slice(at.start * block.columns, at.stop * block.columns), (taps, *others))
+            for at, taps in rows
+        ]
+    return [
+        Part(slice(row * block.columns + at.start, row * block.columns + at.stop), (taps, others))
+        for rows_at, taps in rows
+        for row in range(rows_at.start, rows_at.stop)
+        for at, others in columns[0]
+    ]
+
+
+def _divides(how: FoldedSlide) -> bool:
+    """Whether all places begin within the image or before it, and end in it or behind it."""
+    slides = [how.within(taps).slide for _, taps in _runs(how)]
+    return all(slide.before >= 0 and slide.after >= 0 for slide in slides)
+
+
+def _runs(how: FoldedSlide) -> Iterator[tuple[slice, slice]]:
+    """Neighbouring places of one dimension that have the same taps, from the first to the last."""
+    seen: list[list[int]] = [[] for _ in range(how.given)]
+    for _, out, _, at in how.taps():
+        seen[out].append(at)
+    taps = [(min(one, default=0), max(one, default=0) + 1) for one in seen]
+    for (first, end), run in groupby(enumerate(taps), key=lambda one: one[1]):
+        places = [place for place, _ in run]
+        yield slice(places[0], places[-1] + 1), slice(first, end)
+
+
 def stays_in_lanes(channels: int, chip: Chip) -> bool:
     """Whether the outputs of all pixels of a block have the lanes that they have as pixels."""
     return channels % chip.lanes == 0
 
 
-def price_of(op: Sliding, channels: int, block: Block, prices: Prices) -> float:
+def price_of(
+    op: Sliding, channels: int, block: Block, prices: Prices, *, divided: bool = False
+) -> float:
     """Cycles of the array for so many outputs, of loading the filter, and of spreading the blocks:
     each place of them is turned, picked and turned back where its channels change lanes, and
-    written to every so many columns."""
+    written to every so many columns. Blocks that are `divided` are put together before that."""
     chip, (images, _, height, *others) = prices.chip, shape_of(op.output)
     width = math.prod(others)
-    inputs, taps = shape_of(op.input)[1], math.prod(how.slide.kernel for how in ways_of(op, block))
-    places, outputs = images * height * width // block.size, channels * block.size
-    work = prices.array(inputs, outputs, taps, places)
+    inputs, places = shape_of(op.input)[1], images * height * width // block.size
+    work, weights = 0.0, 0.0
+    for part in parts_of(op, block, divided=divided):
+        outputs = channels * (part.places.stop - part.places.start)
+        taps = math.prod(one.stop - one.start for one in part.taps)
+        work += prices.array(inputs, outputs, taps, places)
+        weights += prices.load((inputs, outputs, taps))
     lines, eu = -(-places // chip.lanes) * -(-channels // chip.lanes), chip.eu(prices.width)
     turning = 0 if stays_in_lanes(channels, chip) else 2 * lines * (chip.lanes // eu) + lines
     apart = block.columns if width > 1 else block.rows
     spread = block.size * (turning + lines * (chip.lanes // eu) * apart)
-    return prices.loaded(work, prices.load((inputs, outputs, taps))) + spread
+    if divided:
+        spread += block.size * -(-channels // chip.lanes) * -(-places // eu)
+    return prices.loaded(work, weights) + spread
 
 
-def repeated(bias: Array, block: Block) -> Array:
-    """Of each output for each pixel of a block, one behind the other."""
-    return np.tile(bias.reshape(-1), block.size)
+def repeated(bias: Array, places: int) -> Array:
+    """Of each output for so many places, one behind the other."""
+    return np.tile(bias.reshape(-1), places)

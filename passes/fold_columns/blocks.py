@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -20,7 +19,9 @@ from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
 from xdsl_tpu.dialects.weights import known_weights
 from xdsl_tpu.passes.fold_columns.block_filters import (
     Block,
+    Part,
     blocks_of,
+    parts_of,
     price_of,
     repeated,
     stays_in_lanes,
@@ -68,8 +69,14 @@ class FoldBlocksPass(ModulePass):
         %b = Conv(%x) : (1x64x32x32) -> 1x128x32x32, 1x1
         %y = Depth2Space(%b) : 1x128x32x32 -> 1x32x64x64
 
-    The blocks of a transposed convolution are whole strides, and have no zeros to multiply. A line
-    is an image of one column.
+    The blocks of a transposed convolution are whole strides, and have no zeros to multiply. Where
+    its places see different pixels each is a convolution by itself, if that is expected to be
+    faster. A line is an image of one column.
+
+        %y = Deconv(%x) : (1x64x32x32) -> 1x64x64x64, 4x4, strides 2
+    ->
+        %p = Conv(%x), Conv(%x), Conv(%x), Conv(%x) : (1x64x32x32) -> 1x64x32x32, 2x2
+        %y = Depth2Space(Concat(%p)) : 1x256x32x32 -> 1x64x64x64
     """
 
     name = "fold-blocks"
@@ -87,9 +94,9 @@ class FoldBlocksPass(ModulePass):
             some = [edge for edge in network.edges if _may_have_blocks(edge, prices)]
             folds = choose_folds(network, prices) if some else None
             for edge in some:
-                block = _best(edge, folds or {}, prices)
-                if block is not None and isinstance(edge.op, Sliding):
-                    _Spreading(func, weights).run(edge.op, _whole(edge.op, prices), block)
+                best = _best(edge, folds or {}, prices)
+                if best is not None and isinstance(edge.op, Sliding):
+                    _Spreading(func, weights).run(edge.op, _whole(edge.op, prices), *best)
 
 
 def _may_have_blocks(edge: Edge, prices: Prices) -> bool:
@@ -117,8 +124,9 @@ def _whole(op: Sliding, prices: Prices) -> int:
     return shape_of(op.output)[1] // lanes * lanes
 
 
-def _best(edge: Edge, folds: Folds, prices: Prices) -> Block | None:
-    """The block of the lowest estimate; None where columns, or nothing at all, are as good."""
+def _best(edge: Edge, folds: Folds, prices: Prices) -> tuple[Block, bool] | None:
+    """The block of the lowest estimate, and whether it is divided; None where columns, or nothing
+    at all, are as good."""
     source, target = folds.get(edge.source, 1), folds.get(edge.target, 1)
     assert isinstance(edge.op, Sliding)
     whole = _whole(edge.op, prices)
@@ -129,10 +137,14 @@ def _best(edge: Edge, folds: Folds, prices: Prices) -> Block | None:
         otherwise += prices.values(edge.target, target) - prices.values(edge.target, 1)
     last = shape_of(edge.op.output)[1] - whole
     beside = _beside_blocks(edge.op, whole, prices)
-    blocks = blocks_of(edge.op, last, prices)
-    found = [(beside + price_of(edge.op, last, block, prices), block) for block in blocks]
-    price, block = min(found, default=(otherwise, Block(1, 1)))
-    return block if price < GAIN * otherwise else None
+    blocks = list(blocks_of(edge.op, last, prices))
+    best: tuple[Block, bool] | None = None
+    for divided in (False, True)[: 1 + isinstance(edge.op, top.DeconvOp)]:
+        found = [(price_of(edge.op, last, one, prices, divided=divided), one) for one in blocks]
+        price, block = min(found, default=(otherwise, Block(1, 1)))
+        if beside + price < GAIN * otherwise:
+            otherwise, best = beside + price, (block, divided)
+    return best
 
 
 def _beside_blocks(op: Sliding, whole: int, prices: Prices) -> float:
@@ -149,7 +161,7 @@ def _beside_blocks(op: Sliding, whole: int, prices: Prices) -> float:
 class _Spreading(Building):
     """One convolution on its way to blocks."""
 
-    def run(self, op: Sliding, whole: int, block: Block) -> None:
+    def run(self, op: Sliding, whole: int, block: Block, divided: bool) -> None:
         """Put new convolutions and what spreads channels in the place of the old one: of all its
         outputs, or of those behind the `whole` lane groups."""
         if len(op.kernel_shape) == 1:
@@ -157,17 +169,19 @@ class _Spreading(Building):
         behind = list(_behind(op))
         last = behind[-1] if behind else op
         self._builder = Builder(InsertPoint.before(last))
+        parts = parts_of(op, block, divided=divided)
+        labels = ["in_blocks"] if len(parts) == 1 else [f"part{n}" for n in range(len(parts))]
         made = [self._first(op, whole)] if whole else []
-        made.append(self._in_blocks(op, whole, block))
+        made += [self._in_blocks(op, whole, block, *one) for one in zip(parts, labels, strict=True)]
         for follower in behind:
             name = required_name(follower)
-            names = (f"{name}_first", f"{name}_in_blocks")[-len(made) :]
+            names = [f"{name}_{label}" for label in ("first", *labels)][-len(made) :]
             made = [self._follow(follower, *one) for one in zip(made, names, strict=True)]
         shape, name = list(shape_of(last.results[0])), required_name(last)
         shape[1] -= whole
         spread = top.Depth2SpaceOp.make(
             f"{name}_last" if whole else name,
-            (made[-1],),
+            (self._joined(f"{name}_in_blocks", made[bool(whole) :]),),
             result_types=(tensor_like(last.results[0], shape),),
             block_h=block.rows,
             block_w=block.columns,
@@ -176,9 +190,7 @@ class _Spreading(Building):
         )
         result = self._builder.insert(spread).output
         if whole:
-            kind = last.results[0].type
-            joined = top.ConcatOp.make(name, (made[0], result), result_types=(kind,), axis=1)
-            result = self._builder.insert(joined).output
+            result = self._joined(name, (made[0], result))
         last.results[0].replace_all_uses_with(result)
         for old in (*reversed(behind), op):
             old.detach()
@@ -224,7 +236,8 @@ class _Spreading(Building):
         """The outputs that fill all lanes."""
         name, shape = required_name(op), list(shape_of(op.output))
         shape[1] = whole
-        operands = [op.input, *self._tables(op, slice(whole), "first", lambda filters: filters)]
+        made = whole, shape_of(op.filter)[2:]
+        operands = [op.input, *self._tables(op, slice(whole), "first", lambda data: data, made)]
         conv = rebuilt(
             op,
             operands=operands,
@@ -233,18 +246,35 @@ class _Spreading(Building):
         )
         return self._builder.insert(conv).output
 
-    def _in_blocks(self, op: Sliding, start: int, block: Block) -> SSAValue:
-        """The outputs from `start` on, of all pixels of a block."""
+    def _joined(self, name: str, values: Sequence[SSAValue]) -> SSAValue:
+        """The channels of all values."""
+        if len(values) == 1:
+            return values[0]
+        shape = list(shape_of(values[0]))
+        shape[1] = sum(shape_of(value)[1] for value in values)
+        kind = tensor_like(values[0], shape)
+        return self._builder.insert(
+            top.ConcatOp.make(name, values, result_types=(kind,), axis=1)
+        ).output
+
+    def _in_blocks(self, op: Sliding, start: int, block: Block, part: Part, label: str) -> SSAValue:
+        """The outputs from `start` on, of all pixels of a part of a block."""
         images, channels, height, width = shape_of(op.output)
-        ways = ways_of(op, block)
-        count = (channels - start) * block.size
+        ways, outputs = ways_of(op, block), channels - start
+        count = outputs * (part.places.stop - part.places.start)
+        first = outputs * part.places.start
+
+        def filters(data: Array) -> Array:
+            return beside(data, ways)[(slice(first, first + count), slice(None), *part.taps)]
+
         shape = (images, count, height // block.rows, width // block.columns)
-        change = partial(beside, ways=ways)
-        operands = [op.input, *self._tables(op, slice(start, None), "in_blocks", change, block)]
+        kernel = [taps.stop - taps.start for taps in part.taps]
+        tables = self._tables(op, slice(start, None), label, filters, (count, kernel))
         kind = TensorType(element_of(op.output), shape)
-        conv = as_convolution(op, operands, kind, name_loc(f"{required_name(op)}_in_blocks"))
-        for axis, how in enumerate(ways):
-            set_window(conv, how, axis)
+        name = name_loc(f"{required_name(op)}_{label}")
+        conv = as_convolution(op, [op.input, *tables], kind, name)
+        for axis, (how, taps) in enumerate(zip(ways, part.taps, strict=True)):
+            set_window(conv, how.within(taps), axis)
         return self._builder.insert(conv).output
 
     def _tables(
@@ -253,18 +283,17 @@ class _Spreading(Building):
         outputs: slice,
         label: str,
         change: Callable[[Array], Array],
-        block: Block | None = None,
+        made: tuple[int, Sequence[int]],
     ) -> Sequence[SSAValue]:
-        """Filter and bias of some outputs, in blocks where there is one."""
-        block = block or Block(1, 1)
-        kernel, name = [how.slide.kernel for how in ways_of(op, block)], required_name(op)
-        count = len(range(*outputs.indices(shape_of(op.output)[1]))) * block.size
+        """Filter and bias of some outputs, as `made` ones of a kernel."""
+        (count, kernel), name = made, required_name(op)
+        old = len(range(*outputs.indices(shape_of(op.output)[1])))
 
         def filters(data: Array) -> Array:
             return change(data[outputs])
 
         def biases(data: Array) -> Array:
-            return repeated(data.reshape(-1)[outputs], block=block)
+            return repeated(data.reshape(-1)[outputs], count // old)
 
         shape = (count, shape_of(op.filter)[1], *kernel)
         tables = [self._changed(op.filter, f"{name}_{label}_filter", shape, filters), op.bias]

@@ -11,7 +11,7 @@ k then, the channels that move.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -57,6 +57,13 @@ class FoldedSlide:
         meetings = _stamping if self.slide.transposed else _sliding
         for tap, out, into, at in meetings(self.old, self.taken, self.given, self.stagger):
             yield tap, out, into, at - self.first
+
+    def within(self, taps: slice) -> "FoldedSlide":
+        """Some of its taps alone, which make the same places of the result."""
+        slide = self.slide
+        before, after = slide.before - taps.start, slide.after - (slide.kernel - taps.stop)
+        new = replace(slide, kernel=taps.stop - taps.start, before=before, after=after)
+        return replace(self, slide=new, first=self.first + taps.start)
 
 
 @cache

@@ -121,21 +121,34 @@ def transposed(outputs: int, **window: Any) -> ModuleOp:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "window", "kernel"),
+    ("outputs", "window", "kernels"),
     [
-        (96, {}, (1, 1)),
-        (32, {"kernel_shape": [4, 4], "pads": [1, 1, 1, 1], "do_relu": True}, (3, 3)),
-        (64, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "output_padding": [1, 1]}, (2, 2)),
-        (64, {"kernel_shape": [2, 5], "pads": [0, 2, 0, 2], "strides": [2, 1]}, (1, 5)),
+        (96, {}, [(1, 1)]),
+        (32, {"kernel_shape": [4, 4], "pads": [1, 1, 1, 1], "do_relu": True}, [(3, 3)]),
+        (64, {"kernel_shape": [4, 4], "pads": [1, 1, 1, 1], "do_relu": True}, 4 * [(2, 2)]),
+        (
+            64,
+            {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "output_padding": [1, 1]},
+            [(1, 1), (1, 2), (2, 1), (2, 2)],
+        ),
+        (64, {"kernel_shape": [2, 5], "pads": [0, 2, 0, 2], "strides": [2, 1]}, [(1, 5)]),
+        (64, {"kernel_shape": [2, 4], "pads": [0, 1, 0, 1]}, 4 * [(1, 2)]),
+        # The second of two rows has no tap in the first row of the image.
+        (64, {"kernel_shape": [4, 2], "pads": [3, 0, 1, 0]}, [(3, 1)]),
     ],
 )
 def test_strides_of_a_transposed_convolution_are_blocks(
-    outputs: int, window: dict[str, Any], kernel: tuple[int, int]
+    outputs: int, window: dict[str, Any], kernels: list[tuple[int, int]]
 ) -> None:
+    """Each place that sees different pixels is a convolution by itself."""
     after = assert_same_numbers(transposed(outputs, **window), PASS, tolerance=1e-4)
-    assert kinds(after) == ["Relu", "Conv", "Abs", "Depth2Space"]
-    (conv,) = ops_of(after, top.ConvOp)
-    assert (ints(conv.kernel_shape), ints(conv.strides)) == (kernel, (1, 1))
+    count = len(kernels)
+    joined = ["Concat"] if count > 1 else []
+    assert kinds(after) == ["Relu", *count * ["Conv"], *count * ["Abs"], *joined, "Depth2Space"]
+    convs = list(ops_of(after, top.ConvOp))
+    assert [(ints(conv.kernel_shape), ints(conv.strides)) for conv in convs] == [
+        (kernel, (1, 1)) for kernel in kernels
+    ]
 
 
 @pytest.mark.parametrize(
@@ -166,22 +179,24 @@ def line(outputs: int, mode: str = "F16", **window: Any) -> ModuleOp:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "mode", "window", "taps"),
+    ("outputs", "mode", "window", "parts"),
     [
-        (64, "F16", {}, 3),
-        (32, "F16", {"do_relu": True}, 3),
-        (64, "INT8", {"kernel_shape": [8], "pads": [0, 0], "dilations": [1]}, 1),
-        (96, "F16", {"kernel_shape": [15], "output_padding": [1]}, 3),
+        (64, "F16", {}, [(2, 4), (2, 4)]),
+        (32, "F16", {"do_relu": True}, [(2, 4), (2, 4)]),
+        (64, "INT8", {"kernel_shape": [8], "pads": [0, 0], "dilations": [1]}, [(1, 8)]),
+        (96, "F16", {"kernel_shape": [15], "output_padding": [1]}, [(2, 3), (1, 1), (2, 4)]),
     ],
 )
 def test_strides_of_lines_are_blocks(
-    outputs: int, mode: str, window: dict[str, Any], taps: int
+    outputs: int, mode: str, window: dict[str, Any], parts: list[tuple[int, int]]
 ) -> None:
-    """Of bytes too, where blocks fill whole lane groups."""
+    """Of bytes too, where blocks fill whole lane groups; `parts` have taps and places."""
     after = assert_same_numbers(line(outputs, mode, **window), PASS, tolerance=1e-4)
-    assert kinds(after) == ["Relu", "Reshape", "Conv", "Depth2Space", "Reshape", "Abs"]
-    (conv,) = ops_of(after, top.ConvOp)
-    assert (ints(conv.kernel_shape), ints(conv.strides)) == ((taps, 1), (1, 1))
+    made = [*len(parts) * ["Conv"], *(["Concat"] if len(parts) > 1 else [])]
+    assert kinds(after) == ["Relu", "Reshape", *made, "Depth2Space", "Reshape", "Abs"]
+    convs = list(ops_of(after, top.ConvOp))
+    found = [(ints(conv.kernel_shape), shape_of(conv.output)[1]) for conv in convs]
+    assert found == [((taps, 1), places * outputs) for taps, places in parts]
 
 
 @pytest.mark.parametrize(

@@ -118,12 +118,36 @@ module @transposed attributes {module.state = "TOP_F32", module.mode = "F16"} {
 
 // -----
 
-// Of a line, too: each step of eight is computed from two or three of the input.
+// Each of four pixels sees four others of the input, which are not the same ones.
+// CHECK-LABEL: module @parts
+// CHECK: [[X:%.+]] = "top.Input"
+// CHECK: [[A:%.+]] = "top.Conv"([[X]], {{.*}}kernel_shape = [2, 2], pads = [1, 1, 0, 0]{{.*}} -> tensor<1x64x32x32xf32>
+// CHECK: [[B:%.+]] = "top.Conv"([[X]], {{.*}}kernel_shape = [2, 2], pads = [1, 0, 0, 1]{{.*}} -> tensor<1x64x32x32xf32>
+// CHECK: [[C:%.+]] = "top.Conv"([[X]], {{.*}}kernel_shape = [2, 2], pads = [0, 1, 1, 0]{{.*}} -> tensor<1x64x32x32xf32>
+// CHECK: [[D:%.+]] = "top.Conv"([[X]], {{.*}}kernel_shape = [2, 2], pads = [0, 0, 1, 1]{{.*}} -> tensor<1x64x32x32xf32>
+// CHECK-NEXT: [[J:%.+]] = "top.Concat"([[A]], [[B]], [[C]], [[D]]) {{.*}} -> tensor<1x256x32x32xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Depth2Space"([[J]]) {{.*}} -> tensor<1x64x64x64xf32>
+// CHECK-NEXT: return [[Y]]
+module @parts attributes {module.state = "TOP_F32", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x64x32x32xf32>) -> tensor<1x64x64x64xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x32x32xf32>) -> tensor<1x64x32x32xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<64x64x4x4xf32> loc("w")
+    %1 = "top.Deconv"(%0, %w, %n) {kernel_shape = [4, 4], pads = [1, 1, 1, 1], strides = [2, 2]} : (tensor<1x64x32x32xf32>, tensor<64x64x4x4xf32>, none) -> tensor<1x64x64x64xf32> loc("y")
+    return %1 : tensor<1x64x64x64xf32>
+  }
+}
+
+// -----
+
+// Of a line, too: each step of eight is computed from two of the input, not the same two.
 // CHECK-LABEL: module @line
 // CHECK: [[X:%.+]] = "top.Input"
 // CHECK: [[I:%.+]] = "top.Reshape"([[X]]) {{.*}} -> tensor<1x128x50x1xf32>
-// CHECK: [[A:%.+]] = "top.Conv"([[I]], {{.*}}kernel_shape = [3, 1], pads = [1, 0, 1, 0]{{.*}}strides = [1, 1]{{.*}} -> tensor<1x512x50x1xf32>
-// CHECK-NEXT: [[Y:%.+]] = "top.Depth2Space"([[A]]) {block_h = 8 : i64, block_w = 1 : i64, {{.*}} -> tensor<1x64x400x1xf32>
+// CHECK: [[A:%.+]] = "top.Conv"([[I]], {{.*}}kernel_shape = [2, 1], pads = [1, 0, 0, 0]{{.*}}strides = [1, 1]{{.*}} -> tensor<1x256x50x1xf32>
+// CHECK: [[B:%.+]] = "top.Conv"([[I]], {{.*}}kernel_shape = [2, 1], pads = [0, 0, 1, 0]{{.*}}strides = [1, 1]{{.*}} -> tensor<1x256x50x1xf32>
+// CHECK-NEXT: [[J:%.+]] = "top.Concat"([[A]], [[B]])
+// CHECK-NEXT: [[Y:%.+]] = "top.Depth2Space"([[J]]) {block_h = 8 : i64, block_w = 1 : i64, {{.*}} -> tensor<1x64x400x1xf32>
 // CHECK-NEXT: "top.Reshape"([[Y]]) {{.*}} -> tensor<1x64x400xf32>
 module @line attributes {module.state = "TOP_F32", module.mode = "INT8"} {
   func.func @main(%arg0: tensor<1x128x50xf32>) -> tensor<1x64x400xf32> {
