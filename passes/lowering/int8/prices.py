@@ -237,6 +237,14 @@ def _move(prices: Prices, op: Operation) -> Price:
     return Price(eight, half)
 
 
+def _spread(prices: Prices, op: top.Depth2SpaceOp) -> Price:
+    """Elements of 8 bits change lanes in DDR only."""
+    eight, half = _move(prices, op)
+    if not op.is_inversed.value.data and shape_of(op.output)[1] % prices.chip.lanes:
+        eight = ceil(2 * prices.loaded(op.output, BYTE))
+    return Price(eight, half)
+
+
 # Any: each function takes the classes that it stands beside.
 _RULES: Mapping[type[Operation], Callable[[Prices, Any], Price]] = {
     top.AbsOp: _passes(BYTE),
@@ -246,7 +254,7 @@ _RULES: Mapping[type[Operation], Callable[[Prices, Any], Price]] = {
     top.ConcatOp: _move,
     top.ConvOp: _conv,
     top.DeconvOp: _conv,
-    top.Depth2SpaceOp: _move,
+    top.Depth2SpaceOp: _spread,
     top.LeakyReluOp: _leaky_relu,
     top.MatMulOp: _matmul,
     top.MaxOp: _passes(BYTE),

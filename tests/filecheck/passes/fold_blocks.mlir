@@ -40,10 +40,10 @@ module @many attributes {module.state = "TOP_F32", module.mode = "F16"} {
 
 // -----
 
-// Half of them: two pixels at once, if the program is of floats.
+// Half of them: two pixels at once. Bytes are cast to floats for it.
 // CHECK-LABEL: module @bytes
 // CHECK: "top.Conv"
-// CHECK-NOT: "top.Depth2Space"
+// CHECK: "top.Depth2Space"
 module @bytes attributes {module.state = "TOP_F32", module.mode = "INT8"} {
   func.func @main(%arg0: tensor<1x64x128x128xf32>) -> tensor<1x32x128x128xf32> {
     %n = "top.None"() : () -> none
@@ -51,6 +51,22 @@ module @bytes attributes {module.state = "TOP_F32", module.mode = "INT8"} {
     %w = "top.Weight"() : () -> tensor<32x64x3x3xf32> loc("w")
     %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x64x128x128xf32>, tensor<32x64x3x3xf32>, none) -> tensor<1x32x128x128xf32> loc("y")
     return %1 : tensor<1x32x128x128xf32>
+  }
+}
+
+// -----
+
+// Small images are not worth that.
+// CHECK-LABEL: module @few_bytes
+// CHECK: "top.Conv"
+// CHECK-NOT: "top.Depth2Space"
+module @few_bytes attributes {module.state = "TOP_F32", module.mode = "INT8"} {
+  func.func @main(%arg0: tensor<1x64x16x32xf32>) -> tensor<1x3x16x32xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<1x64x16x32xf32>) -> tensor<1x64x16x32xf32> loc("x")
+    %w = "top.Weight"() : () -> tensor<3x64x3x3xf32> loc("w")
+    %1 = "top.Conv"(%0, %w, %n) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} : (tensor<1x64x16x32xf32>, tensor<3x64x3x3xf32>, none) -> tensor<1x3x16x32xf32> loc("y")
+    return %1 : tensor<1x3x16x32xf32>
   }
 }
 
