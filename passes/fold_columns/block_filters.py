@@ -14,13 +14,8 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.fold_columns.choice import Prices
 from xdsl_tpu.passes.fold_columns.filters import Array, FoldedSlide, folded
 from xdsl_tpu.passes.fold_columns.network import Sliding, slide_along
+from xdsl_tpu.passes.lowering.int8.prices import CAST, HALF
 from xdsl_tpu.passes.tensors import shape_of
-
-HALF = 2
-"""Bytes of the narrowest elements that change lanes where they lie."""
-
-CAST = 2
-"""Passes of a cast between those and bytes."""
 
 
 class Block(NamedTuple):
@@ -147,7 +142,7 @@ def price_of(
         outputs = -(-channels * block.size // chip.lanes)
         spread += CAST * (outputs * -(-places // eu) + rounds * -(-places * block.size // eu))
     if divided:
-        spread += block.size * -(-channels // chip.lanes) * -(-places // eu)
+        spread += block.size * rounds * -(-places // eu)
     return prices.loaded(work, weights) + spread
 
 

@@ -310,6 +310,31 @@ def test_ops_on_integers(uint8: bool) -> None:
     assert not {name for name in found if "Quantize" in name}
 
 
+SCALE = {"s": np.array(0.05, np.float32), "z": np.array(128, np.uint8)}
+PAIR = ["s", "z"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"opset": 13, "axis": 1}, {"opset": 13}, {"opset": 11, "axis": -1}]
+)
+def test_softmax_of_integers(options: dict[str, int]) -> None:
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", *PAIR], ["a"]),
+        op("QLinearSoftmax", ["a", *PAIR, "t", "u"], "b", **options),
+        helper.make_node("DequantizeLinear", ["b", "t", "u"], ["y"]),
+    ]
+    constants = SCALE | {"t": np.array(1 / 256, np.float32), "u": np.array(0, np.uint8)}
+    agree(nodes, {"x": random(2, 3, 4)}, constants, tolerance=0.02)
+
+
+def test_softmax_over_several_axes_is_refused() -> None:
+    """As that of opset 11 is from an axis on."""
+    nodes = [op("QLinearSoftmax", ["a", *PAIR, *PAIR], "y", opset=11, axis=1)]
+    fed = {"a": np.zeros((2, 3, 4), np.uint8)}
+    with pytest.raises(TpuError, match="only a softmax over the last axis is supported"):
+        import_onnx(model_of(nodes, fed, SCALE, {"y": (2, 3, 4)}))
+
+
 def test_quantisation_at_run_time() -> None:
     constants = {
         "w": RNG.integers(-127, 128, (8, 6)).astype(np.int8),

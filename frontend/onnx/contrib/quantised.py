@@ -9,6 +9,9 @@ import numpy as np
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
+FIRST_SOFTMAX_OF_ONE_AXIS = 13
+"""The first opset whose Softmax goes over one axis alone."""
+
 Part = tuple[int, int, int]
 """Which inputs are the integers, their scale and their zero point."""
 
@@ -63,8 +66,7 @@ def of_one(op_type: str) -> Composition:
     """QLinearX(x, its scale and zero, y's) -> X."""
 
     def compose(body: Body) -> None:
-        dropped = ("channels_last", "opset")
-        kept = {k: v for k, v in body.node.attributes.items() if k not in dropped}
+        kept = {k: v for k, v in body.node.attributes.items() if k != "channels_last"}
         if body.node.attribute("channels_last", 0):
             raise UnsupportedNode("channels that come last are not supported")
         _integers(body, body.add(op_type, _floats(body, (0, 1, 2)), **kept), 3)
@@ -93,6 +95,15 @@ def concat(body: Body) -> None:
     """QLinearConcat(y's scale and zero, parts with theirs) -> Concat."""
     parts = [_floats(body, (i, i + 1, i + 2)) for i in range(2, len(body.node.inputs), 3)]
     _integers(body, body.add("Concat", *parts, axis=body.node.attributes["axis"]), 0)
+
+
+def softmax(body: Body) -> None:
+    """QLinearSoftmax -> Softmax; before opset 13 it is over all dimensions from `axis` on."""
+    node, rank = body.node, len(body.shape(0))
+    axis = node.attribute("axis", -1) % rank
+    if node.attributes["opset"] < FIRST_SOFTMAX_OF_ONE_AXIS and axis != rank - 1:
+        raise UnsupportedNode("before opset 13 only a softmax over the last axis is supported")
+    _integers(body, body.add("Softmax", _floats(body, (0, 1, 2)), axis=axis), 3)
 
 
 def moved(body: Body) -> bool:
@@ -211,6 +222,6 @@ COMPOSED: dict[str, Composition] = {
     "QLinearMul": of_two("Mul"),
     "QLinearReduceMean": reduce_mean,
     "QLinearSigmoid": of_one("Sigmoid"),
-    "QLinearSoftmax": of_one("Softmax"),
+    "QLinearSoftmax": softmax,
     "QuantizeLinear": same("QuantizeLinear"),
 }
