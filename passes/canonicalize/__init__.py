@@ -56,6 +56,7 @@ from xdsl_tpu.passes.canonicalize import (
     swap_dim_inner,
     transposed_rows,
     weight,
+    weighted_taps,
     windows,
 )
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable
@@ -154,6 +155,7 @@ PATTERNS: PatternTable = {
     top.PowOp: (div.PowToProduct(),),
     top.ReduceOp: (
         samples.SamplesToSums(),
+        weighted_taps.WeightedTaps(),
         reduce.ReduceToReshape(),
         reduce.TopReduceTranspose(),
         reduce.MergeReduces(),

@@ -14,7 +14,9 @@ import numpy.typing as npt
 from xdsl_tpu.dialects.weights import Weights
 
 FOLDER = Path(__file__).parent
-NAMES = re.compile(r'loc\("((?:ones|zeros|random|steps)_[\dx]+|half|one|two|minus_three)"\)')
+NAMES = re.compile(
+    r'loc\("((?:ones|zeros|random|steps|windows)_[\dx]+|half|one|two|minus_three)"\)'
+)
 NUMBERS = {"half": 0.5, "one": 1.0, "two": 2.0, "minus_three": -3.0}
 
 
@@ -28,6 +30,8 @@ def numbers(name: str) -> npt.NDArray[np.float32]:
         return np.random.default_rng(zlib.crc32(name.encode())).standard_normal(shape, np.float32)
     if kind == "steps":
         return np.arange(1, 1 + 2 * np.prod(shape), 2, dtype=np.float32).reshape(shape)
+    if kind == "windows":  # where each tap of a window moving by one looks: taps, places
+        return np.add.outer(*map(np.arange, shape)).astype(np.float32)
     return np.full(shape, kind == "ones", dtype=np.float32)
 
 
