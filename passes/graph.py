@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.quant import CalibratedType
 from xdsl_tpu.dialects.top import InputOp, NoneOp, WeightOp
 from xdsl_tpu.passes.tensors import element_of
 
@@ -99,7 +100,7 @@ def drop(op: Operation, value: SSAValue, rewriter: PatternRewriter) -> None:
     """Remove an op that changes nothing: its users read `value` instead.
 
     A result of the function keeps its name: the op that makes `value` takes it over, unless that
-    is an input or weight, or its own result is returned as well.
+    is an input or weight, or its own result is returned as well. A calibrated range stays, too.
     """
     maker = value.owner
     if (
@@ -109,7 +110,18 @@ def drop(op: Operation, value: SSAValue, rewriter: PatternRewriter) -> None:
         and not is_returned(maker)
     ):
         maker.location = op.location
+    if (
+        not is_calibrated(value)
+        and is_calibrated(op.results[0])
+        and not isinstance(maker, WeightOp)
+    ):
+        rewriter.replace_value_with_new_type(value, op.results[0].type)
     rewriter.replace(op, (), (value,))
+
+
+def is_calibrated(value: SSAValue) -> bool:
+    """Whether the range of a value's numbers is part of its type."""
+    return isinstance(value.type, TensorType) and isinstance(element_of(value), CalibratedType)
 
 
 def none_for(op: Operation, rewriter: PatternRewriter) -> SSAValue:

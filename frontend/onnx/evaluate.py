@@ -156,6 +156,26 @@ def _mod(node: Node, inputs: Sequence[Any]) -> Array:
     return _elementwise(function, inputs)
 
 
+def _dequantize(node: Node, inputs: Sequence[Any]) -> Array:
+    """(x - zero) scale: of all, of each index of an axis, or of blocks along it."""
+    data, scale = cast(Sequence[Array], inputs[:2])
+    numbers = data.astype(np.float32)
+    factors = _spread(node, scale.astype(np.float32), data.shape)
+    if len(inputs) > 2 and inputs[2] is not None:
+        numbers = numbers - _spread(node, inputs[2].astype(np.float32), data.shape)
+    return (numbers * factors).astype(scale.dtype)
+
+
+def _spread(node: Node, values: Array, shape: tuple[int, ...]) -> Array:
+    """Values of an axis, or of blocks along it, in a shape that goes with `shape`."""
+    if values.size == 1:
+        return values.reshape(())
+    axis, block = node.attribute("axis", 1) % len(shape), node.attribute("block_size", 0)
+    if not block:
+        return values.reshape([-1 if place == axis else 1 for place in range(len(shape))])
+    return np.take(np.repeat(values, block, axis), range(shape[axis]), axis)
+
+
 def _identity(node: Node, inputs: Sequence[Any]) -> Array:
     return inputs[0]
 
@@ -187,6 +207,7 @@ RULES: dict[str, Rule] = {
     "Cast": _cast,
     "Concat": _concat,
     "ConstantOfShape": _constant_of_shape,
+    "DequantizeLinear": _dequantize,
     "Expand": _expand,
     "Gather": _gather,
     "Identity": _identity,

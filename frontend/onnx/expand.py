@@ -102,13 +102,19 @@ def cast_like(proto: onnx.NodeProto, like: ValueType) -> onnx.NodeProto:
 
 
 def first_opset(op_type: str, opset: int) -> int:
-    """`opset`, or the first one that has the op: others are written out in newer ones, too."""
+    """`opset`, or the first one that has the op: others are written out in newer ones, too.
+
+    Of ops that only came to take more types, one that takes those.
+    """
     if not _FIRST:
         for schema in defs.get_all_schemas_with_history():
             if not schema.domain:
                 known = _FIRST.get(schema.name, schema.since_version)
                 _FIRST[schema.name] = min(known, schema.since_version)
-    return max(opset, _FIRST.get(op_type, opset))
+    return max(opset, _FIRST.get(op_type, opset), GROWN.get(op_type, opset))
 
+
+GROWN: dict[str, int] = {"DequantizeLinear": 21, "QuantizeLinear": 21}
+"""Opsets from which on these take 4 and 16 bits, and blocks, as onnxruntime's own ones do."""
 
 _FIRST: dict[str, int] = {}

@@ -6,7 +6,7 @@ integers of it; every other lowering ignores ranges. Constants behind a Dequanti
 computed before; their scale stays with them, so that quantising them again is exact.
 
 Integers that begin with 0 are a ReLU or a Clip, which quantisers take away in front of them: it is
-put back.
+put back. Pairs in 16 bits, and in floats of 8, say nothing of ranges: such tensors are floats.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,11 @@ from xdsl_tpu.frontend.onnx.problems import Problem, UnsupportedNode, node_probl
 
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 """Types of quantised tensors, and their integers."""
+
+FLOATS = frozenset(
+    ["int16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "uint16"]
+)
+"""Types that are computed in floats, which are not rounded to them."""
 
 
 def dissolve_pairs(graph: Graph) -> Iterator[Problem]:
@@ -39,7 +44,9 @@ def weight_scales(node: Node, inputs: list[Array | None]) -> Array | None:
     """
     data, scale = inputs[0], inputs[1]
     zero = inputs[2] if len(inputs) > 2 else None
-    if data is None or scale is None or data.dtype != np.int8 or node.attribute("block_size", 0):
+    if data is None or scale is None or node.attribute("block_size", 0):
+        return None
+    if data.dtype.name not in ("int4", "int8"):
         return None
     if zero is not None and zero.any():
         return None
@@ -56,17 +63,18 @@ def _dissolve(graph: Graph, node: Node) -> None:
     for reader in readers:
         if _parameters(graph, reader) != _parameters(graph, node):
             raise UnsupportedNode(f"'{reader.title}' behind it has another scale or zero point")
-    source = node.inputs[0]
+    source, is_known = node.inputs[0], graph.types[node.output].dtype in LIMITS
     if found[0] == 0 and readers and not _is_positive(graph, source):
-        graph.ranges.setdefault(source, (-found[1], found[1]))
         first, *readers = readers
         bounds = [f"{first.output}_{label}" for label in ("lowest", "highest")]
         for name, bound in zip(bounds, found, strict=True):
             graph.add_constant(name, np.array(bound, np.float32))
         graph.become(first, "Clip", [source, *bounds])
-        graph.ranges.setdefault(first.output, found)
+        if is_known:
+            graph.ranges.setdefault(source, (-found[1], found[1]))
+            graph.ranges.setdefault(first.output, found)
         source = first.output
-    else:
+    elif is_known:
         graph.ranges.setdefault(source, found)
     for reader in readers:
         graph.alias(reader, source)
@@ -137,12 +145,15 @@ def _parameters(graph: Graph, node: Node) -> tuple[float, int]:
 def _range(graph: Graph, node: Node) -> tuple[float, float]:
     """The numbers the integers stand for; symmetric ones as +-127 steps.
 
-    Zero point 128 of uint8 is the same as 0 of int8.
+    Zero point 128 of uint8 is the same as 0 of int8. From below zero to above it for floats.
     """
     kind = graph.types[node.output].dtype
-    if kind not in LIMITS:
-        raise UnsupportedNode(f"quantisation to {kind} is not supported, only to int8 and uint8")
+    if kind not in LIMITS and kind not in FLOATS:
+        known = ", ".join(sorted((*LIMITS, *FLOATS)))
+        raise UnsupportedNode(f"quantisation to {kind} is not supported, only to {known}")
     scale, zero = _parameters(graph, node)
+    if kind not in LIMITS:
+        return (0.0 if kind == "uint16" and not zero else -65535 * scale), 65535 * scale
     low, high = LIMITS[kind]
     if low - zero == -128:
         return -127 * scale, 127 * scale

@@ -59,23 +59,6 @@ UNSIGNED_SHARE = 0.1
 known to be needed."""
 
 
-def complete_ranges(func: FuncOp) -> None:
-    """Give results without a range that of the operand their numbers come from.
-
-    Quantised models leave out what only moves or selects numbers.
-    """
-    for op in func.body.block.ops:
-        if not isinstance(op, (*FORWARD, *BACKWARD_TO_ALL)) or range_of(op.results[0]) is not None:
-            continue
-        sources = _ranges(op.operands)
-        if sources is not None:
-            low, high = min(one.min for one in sources), max(one.max for one in sources)
-            if not _holds_constant(op, Range(low, high)):
-                low, high = min(low, _constant(op)), max(high, _constant(op))
-            for place in range(len(op.results)):
-                set_range(op.results[place], Range(low, high))
-
-
 def drop_ranges(func: FuncOp) -> None:
     """Make every calibrated type of a function the plain float it is of."""
     for op in func.body.block.ops:
@@ -122,7 +105,7 @@ def _each(ops: Iterable[Operation], rule: Callable[[Operation], None]) -> None:
 def _forward(ops: Iterable[Operation]) -> None:
     for op in ops:
         source = range_of(op.operands[0])
-        if source is None or not _holds_constant(op, source):
+        if source is None or not holds_constant(op, source):
             continue
         if isinstance(op, top.MulConstOp):
             factor = op.const_val.value.data
@@ -134,7 +117,7 @@ def _forward(ops: Iterable[Operation]) -> None:
                 set_range(result, source)
 
 
-def _constant(op: Operation) -> float:
+def constant_of(op: Operation) -> float:
     """What an op puts beside its operand's numbers, or limits them to; 0, which all ranges hold,
     of other ops."""
     match op:
@@ -146,9 +129,9 @@ def _constant(op: Operation) -> float:
             return 0.0
 
 
-def _holds_constant(op: Operation, source: Range) -> bool:
+def holds_constant(op: Operation, source: Range) -> bool:
     """Whether what an op does with its constant stays within the range of its operand."""
-    constant = _constant(op)
+    constant = constant_of(op)
     low = isinstance(op, top.MaxConstOp) or constant >= source.min
     return low and (isinstance(op, top.MinConstOp) or constant <= source.max)
 

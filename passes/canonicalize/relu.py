@@ -8,6 +8,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64Attr
 from xdsl_tpu.dialects.top.abstract import FusedReluOp
 from xdsl_tpu.dialects.top.traits import SupportFuseRelu
+from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.graph import derived_name, drop, sole_producer
 
@@ -15,7 +16,7 @@ from xdsl_tpu.passes.graph import derived_name, drop, sole_producer
 class FuseRelu(RewritePattern):
     """Relu(Conv(x)) -> Conv(x) {do_relu = true}, for every op that can end with a relu.
 
-    Of two limits the smaller one stays.
+    Of two limits the smaller one stays, and of two ranges the relu's.
     """
 
     @op_type_rewrite_pattern
@@ -28,6 +29,8 @@ class FuseRelu(RewritePattern):
             limit = _smaller(before.relu_limit, limit)
         before.do_relu, before.relu_limit = BOOL.encode(True), limit
         before.location = op.location
+        if range_of(op.output) is not None:
+            rewriter.replace_value_with_new_type(op.input, op.output.type)
         rewriter.notify_op_modified(before)
         drop(op, op.input, rewriter)
 
@@ -59,6 +62,8 @@ class MoveReluBeforeConcat(RewritePattern):
         rewriter.insert(relus, InsertPoint.before(concat))
         concat.operands = [relu.output for relu in relus]
         concat.location = op.location
+        if range_of(op.output) is not None:
+            rewriter.replace_value_with_new_type(concat.output, op.output.type)
         rewriter.notify_op_modified(concat)
         drop(op, op.input, rewriter)
 

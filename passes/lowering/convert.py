@@ -20,12 +20,9 @@ from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.packed_weights import FORMATS, bits_of, floats_of
 from xdsl_tpu.dialects.weights import Weights, known_weights
+from xdsl_tpu.passes.calibration.complete import complete_ranges
 from xdsl_tpu.passes.calibration.ranges import range_of
-from xdsl_tpu.passes.calibration.spread import (
-    complete_ranges,
-    drop_ranges,
-    spread_calibration,
-)
+from xdsl_tpu.passes.calibration.spread import drop_ranges, spread_calibration
 from xdsl_tpu.passes.calibration.table import bias_corrections, read_table
 from xdsl_tpu.passes.lowering.attention_parts import wide_attention
 from xdsl_tpu.passes.lowering.bounds import wrapping

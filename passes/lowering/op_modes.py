@@ -96,18 +96,13 @@ def op_modes(
     if set(table.values()) - {mode}:
         said = {op for op in modes if _said(op, table) is not None}
         _widen_moves(func, mode, modes, said, ends)
-    if chip is not None and mode == "INT8" and not _came_quantised(func):
+    if chip is not None and mode == "INT8":
         in_float, stays = partial(_in_float, modes=modes), partial(_stays, table=table, ends=ends)
         floating = partial(is_floating, in_float=in_float, chip=chip)
         faster = faster_in_floats(func, modes, chip, floating, stays)
         modes |= dict.fromkeys(faster, FALLBACK)
         modes |= dict.fromkeys(between_floats(func, modes, floating, stays), FALLBACK)
     return modes
-
-
-def _came_quantised(func: FuncOp) -> bool:
-    """Whether a network was quantised before, and keeps its integers."""
-    return any(isinstance(op, top.WeightOp) and op.scale is not None for op in func.body.block.ops)
 
 
 def _stays(op: Operation, table: Mapping[str, str], ends: Ends) -> bool:

@@ -353,6 +353,18 @@ def test_quantisation_at_run_time() -> None:
     agree(fused, {"x": random(4, 8)}, constants, tolerance=0.02)
 
 
+@pytest.mark.parametrize("columns", [(), (12,)])
+def test_a_recurrence_with_weights_of_integers(columns: tuple[int, ...]) -> None:
+    constants: dict[str, Array] = {"b": random(1, 24)}
+    for name, rows in (("w", 4), ("r", 3)):
+        constants[name] = RNG.integers(-99, 100, (1, rows, 12)).astype(np.int8)
+        constants[f"{name}s"] = (0.005 + 0.005 * RNG.random((1, *columns))).astype(np.float32)
+        constants[f"{name}z"] = np.zeros((1, *columns), np.int8)
+    names = ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"]
+    node = op("DynamicQuantizeLSTM", names, "y", "", "c", hidden_size=3)
+    agree(node, {"x": random(5, 1, 4)}, constants, ["y", "c"], tolerance=0.02)
+
+
 def test_rows_of_a_quantised_table() -> None:
     constants = {
         "t": RNG.integers(0, 255, (9, 4)).astype(np.uint8),

@@ -14,7 +14,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.main_function import find_main
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.passes.calibration.spread import complete_ranges
+from xdsl_tpu.passes.calibration.complete import complete_ranges
 from xdsl_tpu.passes.calibration.table import CalibrationTable
 from xdsl_tpu.passes.lowering.op_modes import FALLBACK, float_mode
 from xdsl_tpu.passes.tensors import functions

@@ -183,6 +183,28 @@ def matmul_to_float(body: Body) -> None:
         body.add("Add", product, bias, output=body.node.output)
 
 
+def dynamic_lstm(body: Body) -> None:
+    """DynamicQuantizeLSTM(.., W and R in integers, .., their scales and zeros) -> LSTM.
+
+    Its weights are [directions, inputs, 4 hidden], with a scale for each direction or column.
+    """
+    node = body.node
+    operands = list(node.inputs[:8])
+    for place, scale in ((1, 8), (2, 10)):
+        kept = body.shape(scale)
+        wide = (kept[0], 1, kept[1] if len(kept) > 1 else 1)
+        numbers = body.add("Cast", node.inputs[place], to=1)
+        if zero := node.input(scale + 1):
+            zeros = body.reshape(body.add("Cast", zero, to=1), wide)
+            numbers = body.add("Sub", numbers, zeros)
+        weights = body.add("Mul", numbers, body.reshape(node.inputs[scale], wide))
+        operands[place] = body.transpose(weights, (0, 2, 1))
+    outputs = [*node.outputs, "", ""][:3]
+    y = body.several("LSTM", operands, ["", *outputs[1:]], bool(outputs[0]), **node.attributes)
+    if y:
+        body.add("Identity", y, output=outputs[0])
+
+
 def from_table(body: Body) -> bool:
     """DequantizeLinear of rows of a constant table -> Gather of rows of its floats."""
     node = body.node
@@ -207,6 +229,7 @@ ON_INTEGERS: dict[str, Composition] = {
 COMPOSED: dict[str, Composition] = {
     "ConvInteger": integer_conv,
     "DequantizeLinear": same("DequantizeLinear"),
+    "DynamicQuantizeLSTM": dynamic_lstm,
     "DynamicQuantizeLinear": unrounded,
     "DynamicQuantizeMatMul": dynamic_matmul,
     "MatMulInteger": integer_matmul,
