@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.shape import known_shape
 from xdsl_tpu.dialects.names import name_of
@@ -117,6 +118,20 @@ def drop(op: Operation, value: SSAValue, rewriter: PatternRewriter) -> None:
     ):
         rewriter.replace_value_with_new_type(value, op.results[0].type)
     rewriter.replace(op, (), (value,))
+
+
+def is_like(one: SSAValue, other: SSAValue) -> bool:
+    """Whether two values have one shape and element type; ranges of their numbers may differ."""
+    return without_range(one) == without_range(other)
+
+
+def without_range(value: SSAValue) -> Attribute:
+    """The type of a value, of plain floats where it is calibrated."""
+    if is_ranked_tensor(value.type):
+        element = value.type.element_type
+        if isinstance(element, CalibratedType):
+            return TensorType(element.expressed, value.type.get_shape())
+    return value.type
 
 
 def is_calibrated(value: SSAValue) -> bool:

@@ -9,6 +9,7 @@ Integers that begin with 0 are a ReLU or a Clip, which quantisers take away in f
 put back. Pairs in 16 bits, and in floats of 8, say nothing of ranges: such tensors are floats.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -80,14 +81,15 @@ def _dissolve(graph: Graph, node: Node) -> None:
         graph.alias(reader, source)
 
 
-POSITIVE = frozenset(
-    ("Abs", "Exp", "HardSigmoid", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "ReduceL2")
-)
-"""Ops whose results are never below 0."""
+LOWEST: dict[str, float] = {
+    **dict.fromkeys(("Abs", "Exp", "HardSigmoid", "Relu", "ReduceL2", "Sigmoid", "Softmax"), 0.0),
+    **dict.fromkeys(("Softplus", "Sqrt"), 0.0),
+    **dict.fromkeys(("Cos", "Erf", "Sin", "Tanh"), -1.0),
+}
+"""The lowest result of functions."""
 
 KEEPING = frozenset(
     [
-        "Add",
         "AveragePool",
         "Concat",
         "Flatten",
@@ -96,7 +98,6 @@ KEEPING = frozenset(
         "GlobalMaxPool",
         "Identity",
         "MaxPool",
-        "Mul",
         "ReduceMax",
         "ReduceMean",
         "Reshape",
@@ -108,29 +109,42 @@ KEEPING = frozenset(
         "Unsqueeze",
     ]
 )
-"""Ops whose results are not, either, where no operand is; a Resize that is cubic swings below."""
+"""Ops whose results are not below all of their operands; a Resize that is cubic swings below."""
 
 
-def _is_positive(graph: Graph, value: str, seen: dict[str, bool] | None = None) -> bool:
-    """Whether integers that begin with 0 cut nothing off: quantisers leave a ReLU to them.
+def _is_positive(graph: Graph, value: str) -> bool:
+    """Whether integers that begin with 0 cut nothing off: quantisers leave a ReLU to them."""
+    return _lowest(graph, value, {}) >= 0
+
+
+def _lowest(graph: Graph, value: str, seen: dict[str, float]) -> float:
+    """A number that no element of a value is below.
 
     What a network is given counts as what it was quantised for.
     """
-    known = graph.ranges.get(value)
-    if known is not None:
-        return known[0] >= 0
     node = graph.producer(value)
     if node is None:
         constant = graph.constant(value)
-        return constant is None or constant.dtype.kind != "f" or not (constant < 0).any()
-    if node.op_type in POSITIVE:
-        return True
-    seen = {} if seen is None else seen
+        is_number = constant is not None and constant.dtype.kind == "f" and constant.size > 0
+        return float(constant.min()) if is_number and constant is not None else 0.0
     if value not in seen:
-        keeps = node.op_type in KEEPING and node.attribute("mode", "") != "cubic"
-        operands = filter(None, node.inputs)
-        seen[value] = keeps and all(_is_positive(graph, name, seen) for name in operands)
+        known = graph.ranges.get(value)
+        seen[value] = -math.inf if known is None else known[0]
+        seen[value] = max(seen[value], _lowest_result(graph, node, seen))
     return seen[value]
+
+
+def _lowest_result(graph: Graph, node: Node, seen: dict[str, float]) -> float:
+    if node.op_type in LOWEST:
+        return LOWEST[node.op_type]
+    operands = [_lowest(graph, name, seen) for name in filter(None, node.inputs)]
+    if node.op_type == "Add":
+        return sum(operands)
+    if node.op_type == "Mul":
+        is_square = node.inputs[0] == node.inputs[1]
+        return 0.0 if is_square or min(operands) >= 0 else -math.inf
+    keeps = node.op_type in KEEPING and node.attribute("mode", "") != "cubic"
+    return min(operands) if keeps else -math.inf
 
 
 def _parameters(graph: Graph, node: Node) -> tuple[float, int]:

@@ -20,7 +20,7 @@ from xdsl_tpu.passes.constants import (
     reshaped_weight,
     values_of,
 )
-from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, sole_producer
+from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, is_like, sole_producer
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 
@@ -89,7 +89,7 @@ class AddToAddConst(RewritePattern):
         if len(op.inputs) != 2 or not unit_coefficients(op) or not has_shapes(*op.inputs):
             return
         value, weight = op.inputs
-        if not is_weight(weight) or value.type != op.output.type:
+        if not is_weight(weight) or not is_like(value, op.output):
             return
         if (number := number_of(weight)) is None:
             return

@@ -14,6 +14,7 @@ from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
+    is_like,
     producer,
     rebuilt,
     sole_producer,
@@ -108,7 +109,7 @@ class SumBeforePermute(RewritePattern):
         images = [one for one in before if one is not None and ints(one.order) == _LAST]
         if len(images) != len(op.inputs) or not has_shapes(op.output):
             return
-        if any(one.output.type != op.output.type for one in images):
+        if not all(is_like(one.output, op.output) for one in images):
             return
         readers = [user for one in images for user in users(one.output)]
         if not all(isinstance(reader, top.AddOp) or _is_back(reader) for reader in readers):
@@ -119,7 +120,7 @@ class SumBeforePermute(RewritePattern):
         total = rebuilt(
             op,
             operands=[one.input for one in images],
-            result_types=[like.input.type],
+            result_types=[tensor_like(op.output, shape_of(like.input))],
             location=name_loc(derived_name(op, "_of_image")),
         )
         permute = rebuilt(

@@ -13,7 +13,7 @@ from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.canonicalize.slice import is_static, set_cuts
 from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, rebuilt
+from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, is_like, rebuilt
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -22,7 +22,7 @@ class RemoveConcat(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.ConcatOp, rewriter: PatternRewriter) -> None:
-        if len(op.inputs) == 1 and not has_relu(op) and op.inputs[0].type == op.output.type:
+        if len(op.inputs) == 1 and not has_relu(op) and is_like(op.inputs[0], op.output):
             drop(op, op.inputs[0], rewriter)
 
 

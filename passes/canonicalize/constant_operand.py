@@ -5,7 +5,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.canonicalize.common import unit_coefficients
 from xdsl_tpu.passes.constants import number_of
-from xdsl_tpu.passes.graph import has_shapes, sole_producer
+from xdsl_tpu.passes.graph import has_shapes, is_like, sole_producer
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -62,7 +62,7 @@ class MaxMinToConst(RewritePattern):
             return
         kind = top.MaxConstOp if isinstance(op, top.MaxOp) else top.MinConstOp
         for value, other in (op.inputs, reversed(op.inputs)):
-            if value.type == op.output.type and (number := number_of(other)) is not None:
+            if is_like(value, op.output) and (number := number_of(other)) is not None:
                 constant = kind.make(
                     op.location, (value,), result_types=[op.output.type], const_val=number
                 )
@@ -79,7 +79,7 @@ class SubToAddConst(RewritePattern):
             return
         value, other = op.inputs
         number = number_of(other)
-        if number is None or value.type != op.output.type or not unit_coefficients(op):
+        if number is None or not is_like(value, op.output) or not unit_coefficients(op):
             return
         constant = top.AddConstOp.make(
             op.location,

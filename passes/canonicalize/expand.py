@@ -14,6 +14,7 @@ from xdsl_tpu.passes.graph import (
     derived_name,
     drop,
     has_shapes,
+    is_like,
     rebuilt,
     sole_producer,
     tensor_like,
@@ -53,7 +54,7 @@ class RemoveTile(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.TileOp, rewriter: PatternRewriter) -> None:
-        if has_shapes(op.input) and op.input.type == op.output.type:
+        if has_shapes(op.input) and is_like(op.input, op.output):
             drop(op, op.input, rewriter)
 
 

@@ -19,6 +19,7 @@ from xdsl_tpu.passes.constants import make_weight, reshaped_weight, values_of
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
+    is_like,
     producer,
     rebuilt,
     sole_user,
@@ -44,7 +45,7 @@ class MatMulWithBias(RewritePattern):
             return
         if len(addition.inputs) != 2 or not unit_coefficients(addition):
             return
-        if not has_shapes(op.right, *addition.inputs) or addition.output.type != op.output.type:
+        if not has_shapes(op.right, *addition.inputs) or not is_like(addition.output, op.output):
             return
         bias = next(value for value in addition.inputs if value is not op.output)
         if not is_weight(bias) or len(shape_of(op.right)) != 2:
@@ -54,7 +55,12 @@ class MatMulWithBias(RewritePattern):
             return
         if prod(shape_of(bias)) != columns:
             return
-        merged = rebuilt(op, operands=(op.input, op.right, bias), location=addition.location)
+        merged = rebuilt(
+            op,
+            operands=(op.input, op.right, bias),
+            result_types=addition.result_types,
+            location=addition.location,
+        )
         merged.do_relu, merged.relu_limit = addition.do_relu, addition.relu_limit
         rewriter.replace(addition, merged)
         rewriter.erase(op)
@@ -76,12 +82,17 @@ class MatMulWithEqualBias(RewritePattern):
         if op.output_transpose.value.data or not has_shapes(op.right, op.output):
             return
         *rows, columns = shape_of(op.output)
-        if len(shape_of(op.right)) != 2 or addition.output.type != op.output.type:
+        if len(shape_of(op.right)) != 2 or not is_like(addition.output, op.output):
             return
         shape = (*(1 for _ in rows), columns)
         values = np.full(shape, addition.const_val.value.data, dtype=np.float32)
         bias = make_weight(op, derived_name(addition, "_bias"), values)
-        merged = rebuilt(op, operands=(op.input, op.right, bias.output), location=addition.location)
+        merged = rebuilt(
+            op,
+            operands=(op.input, op.right, bias.output),
+            result_types=addition.result_types,
+            location=addition.location,
+        )
         merged.do_relu, merged.relu_limit = addition.do_relu, addition.relu_limit
         rewriter.replace(addition, [bias, merged])
         rewriter.erase(op)

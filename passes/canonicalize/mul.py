@@ -15,7 +15,7 @@ from xdsl_tpu.passes.canonicalize.common import (
     is_of_heads,
 )
 from xdsl_tpu.passes.constants import make_weight, number_of, values_of
-from xdsl_tpu.passes.graph import derived_name, has_shapes, producer, sole_producer
+from xdsl_tpu.passes.graph import derived_name, has_shapes, is_like, producer, sole_producer
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 _SQRT_HALF = 0.70710677
@@ -49,7 +49,7 @@ class MulToMulConst(RewritePattern):
         if len(op.inputs) != 2 or not has_shapes(*op.inputs):
             return
         for value, other in (op.inputs, reversed(op.inputs)):
-            if value.type == op.output.type and (number := _constant(other)) is not None:
+            if is_like(value, op.output) and (number := _constant(other)) is not None:
                 constant = in_place_of(
                     op, top.MulConstOp, (value,), const_val=number, is_scalar=op.is_scalar
                 )
@@ -74,7 +74,7 @@ class MulToScale(RewritePattern):
         value, weight = op.inputs
         if is_weight(value):
             value, weight = weight, value
-        if len(shape_of(value)) != 4 or value.type != op.output.type:
+        if len(shape_of(value)) != 4 or not is_like(value, op.output):
             return
         if not is_channel_weight(weight, value) or is_of_heads(value):
             return

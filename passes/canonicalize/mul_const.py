@@ -16,6 +16,7 @@ from xdsl_tpu.passes.graph import (
     derived_name,
     drop,
     has_shapes,
+    is_like,
     rebuilt,
     sole_producer,
     tensor_like,
@@ -40,7 +41,7 @@ class RemoveMulConst(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.MulConstOp, rewriter: PatternRewriter) -> None:
-        if has_relu(op) or op.input.type != op.output.type:
+        if has_relu(op) or not is_like(op.input, op.output):
             return
         if abs(op.const_val.value.data - 1.0) <= _NEAR_ONE:
             drop(op, op.input, rewriter)

@@ -8,7 +8,14 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.canonicalize.permute_order import Permutation, cancel, two_steps
-from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, sole_producer, tensor_like
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    drop,
+    has_shapes,
+    is_like,
+    sole_producer,
+    tensor_like,
+)
 from xdsl_tpu.passes.tensors import shape_of
 
 _HARDWARE_RANK = 4
@@ -28,7 +35,7 @@ class RemovePermute(RewritePattern):
     def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
         if not has_shapes(op.input, op.output) or not _permutation(op).moves_nothing:
             return
-        if op.input.type == op.output.type:
+        if is_like(op.input, op.output):
             drop(op, op.input, rewriter)
         else:
             rewriter.replace(op, reshape(op.location, op.input, shape_of(op.output)))
@@ -47,7 +54,7 @@ class PermuteFuse(RewritePattern):
             return
         if not op.input.has_one_use() or not cancel(_permutation(inner), _permutation(op)):
             return
-        if inner.input.type == op.output.type:
+        if is_like(inner.input, op.output):
             drop(op, inner.input, rewriter)
         else:
             rewriter.replace(op, reshape(op.location, inner.input, shape_of(op.output)))

@@ -11,6 +11,7 @@ from xdsl_tpu.passes.graph import (
     derived_name,
     drop,
     has_shapes,
+    is_like,
     is_returned,
     rebuilt,
     sole_producer,
@@ -50,7 +51,7 @@ class TopFuseReshape2(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.ReshapeOp, rewriter: PatternRewriter) -> None:
-        if has_shapes(op.input) and op.input.type == op.output.type:
+        if has_shapes(op.input) and is_like(op.input, op.output):
             drop(op, op.input, rewriter)
 
 
@@ -78,7 +79,7 @@ class TopReshapeFuse2(RewritePattern):
         restoring = [
             user
             for user in users(op.output)
-            if isinstance(user, top.ReshapeOp) and user.output.type == op.input.type
+            if isinstance(user, top.ReshapeOp) and is_like(user.output, op.input)
         ]
         for user in restoring:
             drop(user, op.input, rewriter)
@@ -125,7 +126,7 @@ class TopAddReshapeSwap(RewritePattern):
         if not any(isinstance(user, top.LayerNormOp | top.MatMulOp) for user in users(op.output)):
             return
         for value in addition.inputs:
-            if value.type != addition.output.type:
+            if not is_like(value, addition.output):
                 return
             if sole_producer(value, top.LayerNormOp) or sole_producer(value, top.MatMulOp):
                 return

@@ -4,7 +4,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.canonicalize.common import has_relu
-from xdsl_tpu.passes.graph import drop, has_shapes
+from xdsl_tpu.passes.graph import drop, has_shapes, is_like
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -15,7 +15,7 @@ class RemoveInterp(RewritePattern):
     def match_and_rewrite(
         self, op: top.InterpOp | top.UpsampleOp, rewriter: PatternRewriter
     ) -> None:
-        if not has_shapes(op.input) or op.input.type != op.output.type:
+        if not has_shapes(op.input) or not is_like(op.input, op.output):
             return
         if isinstance(op, top.InterpOp) or not has_relu(op):
             drop(op, op.input, rewriter)

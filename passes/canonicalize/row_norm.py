@@ -11,7 +11,15 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.constants import is_f32_weight, reshaped_weight
-from xdsl_tpu.passes.graph import derived_name, has_shapes, none_for, rebuilt, sole_producer
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    has_shapes,
+    is_like,
+    none_for,
+    rebuilt,
+    sole_producer,
+    without_range,
+)
 from xdsl_tpu.passes.tensors import shape_of
 
 _SHORT = 1e-6
@@ -56,7 +64,7 @@ class DivToRMSNorm(RewritePattern):
             one, other = op.inputs
             found = [(one, _inverse(other)), (other, _inverse(one))]
         for x, length in found:
-            if length is not None and length.x is x and x.type == op.output.type:
+            if length is not None and length.x is x and is_like(x, op.output):
                 _replace(op, length, rewriter)
                 return
 
@@ -75,14 +83,19 @@ class MulIntoRMSNorm(RewritePattern):
             size = shape_of(value)[-1:]
             if prod(shape_of(weight)) != size[0] or shape_of(weight)[-1:] != size:
                 continue
-            if value.type != op.output.type:
+            if not is_like(value, op.output):
                 continue
             gamma, made = weight, list[top.WeightOp]()
             if shape_of(weight) != size:
                 assert isinstance(weight.owner, top.WeightOp)
                 made = [reshaped_weight(weight.owner, size)]
                 gamma = made[0].output
-            scaled = rebuilt(norm, operands=(norm.input, gamma), location=op.location)
+            scaled = rebuilt(
+                norm,
+                operands=(norm.input, gamma),
+                result_types=op.result_types,
+                location=op.location,
+            )
             rewriter.replace(op, [*made, scaled])
             return
 
@@ -92,7 +105,7 @@ def _replace(op: top.DivOp | top.MulOp, length: _Length, rewriter: PatternRewrit
     norm = top.RMSNormOp.make(
         derived_name(op, "_rms") if scaled else op.location,
         (length.x, none_for(op, rewriter)),
-        result_types=[op.output.type],
+        result_types=[without_range(op.output) if scaled else op.output.type],
         eps=length.eps,
     )
     made: list[Operation] = [norm]

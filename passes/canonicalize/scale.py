@@ -8,7 +8,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.constants import Floats, make_weight, reshaped_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer
+from xdsl_tpu.passes.graph import derived_name, has_shapes, is_like, rebuilt, sole_producer
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -66,7 +66,7 @@ class MergeConstIntoScale(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.ScaleOp, rewriter: PatternRewriter) -> None:
         inner = sole_producer(op.input, top.MulConstOp) or sole_producer(op.input, top.AddConstOp)
-        if inner is None or has_relu(inner) or inner.input.type != op.input.type:
+        if inner is None or has_relu(inner) or not is_like(inner.input, op.input):
             return
         if (parameters := _parameters(op)) is None:
             return
@@ -87,7 +87,7 @@ class MergeConstAfterScale(RewritePattern):
         self, op: top.MulConstOp | top.AddConstOp, rewriter: PatternRewriter
     ) -> None:
         inner = sole_producer(op.input, top.ScaleOp)
-        if inner is None or has_relu(inner) or op.input.type != op.output.type:
+        if inner is None or has_relu(inner) or not is_like(op.input, op.output):
             return
         if (parameters := _parameters(inner)) is None:
             return

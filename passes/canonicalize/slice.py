@@ -16,6 +16,7 @@ from xdsl_tpu.passes.graph import (
     derived_name,
     drop,
     has_shapes,
+    is_like,
     rebuilt,
     sole_producer,
     tensor_like,
@@ -31,7 +32,7 @@ class NoUseSlice(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.SliceOp, rewriter: PatternRewriter) -> None:
-        if not is_static(op) or op.input.type != op.output.type:
+        if not is_static(op) or not is_like(op.input, op.output):
             return
         if all(part.step > 0 for part in op.cuts()):
             drop(op, op.input, rewriter)
@@ -111,7 +112,7 @@ class SliceToReverse(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.SliceOp, rewriter: PatternRewriter) -> None:
-        if not is_static(op) or op.input.type != op.output.type:
+        if not is_static(op) or not is_like(op.input, op.output):
             return
         backwards = [axis for axis, part in enumerate(op.cuts()) if part.step == -1]
         others = [part.step for part in op.cuts() if part.step != -1]

@@ -3,7 +3,7 @@
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.graph import drop, has_shapes, producer
+from xdsl_tpu.passes.graph import drop, has_shapes, is_like, producer
 
 
 class CancelSqueezes(RewritePattern):
@@ -19,7 +19,7 @@ class CancelSqueezes(RewritePattern):
             inner = producer(op.input, top.UnsqueezeOp)
         else:
             inner = producer(op.input, top.SqueezeOp) or producer(op.input, top.ReshapeOp)
-        if inner is not None and inner.input.type == op.output.type:
+        if inner is not None and is_like(inner.input, op.output):
             drop(op, inner.input, rewriter)
 
 
@@ -30,5 +30,5 @@ class RemoveSqueeze(RewritePattern):
     def match_and_rewrite(
         self, op: top.SqueezeOp | top.UnsqueezeOp, rewriter: PatternRewriter
     ) -> None:
-        if has_shapes(op.input) and op.input.type == op.output.type:
+        if has_shapes(op.input) and is_like(op.input, op.output):
             drop(op, op.input, rewriter)

@@ -9,7 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.canonicalize.common import has_relu, reshape, unit_coefficients
 from xdsl_tpu.passes.constants import make_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer, tensor_like
+from xdsl_tpu.passes.graph import derived_name, has_shapes, is_like, sole_producer, tensor_like
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 _RANK = 5
@@ -36,7 +36,7 @@ class ConstantForImages(RewritePattern):
             return
         together = _together(shape_of(view.input), shape_of(seen), shape_of(constant))
         values = values_of(constant)
-        if together is None or values is None or seen.type != op.output.type:
+        if together is None or values is None or not is_like(seen, op.output):
             return
         images = shape_of(seen)[0]
         repeated = np.tile(values.reshape(together), (images, *(1 for _ in together[1:])))
@@ -44,7 +44,7 @@ class ConstantForImages(RewritePattern):
         total = top.AddOp.make(
             derived_name(op, "_r_windows"),
             (view.input, weight.output),
-            result_types=[tensor_like(view.input, shape_of(view.input))],
+            result_types=[tensor_like(op.output, shape_of(view.input))],
         )
         made: list[Operation] = [weight, total, _seen(op, total.output)]
         rewriter.replace(op, made)

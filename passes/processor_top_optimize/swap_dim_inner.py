@@ -6,7 +6,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.canonicalize.slice import is_static
-from xdsl_tpu.passes.graph import sole_producer
+from xdsl_tpu.passes.graph import is_like, sole_producer
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -29,7 +29,7 @@ class ConcatToSwapDimInner(RewritePattern):
         tail, head = (sole_producer(value, top.SliceOp) for value in op.inputs)
         if tail is None or head is None or tail.input is not head.input:
             return
-        if not is_static(tail) or not is_static(head) or op.output.type != tail.input.type:
+        if not is_static(tail) or not is_static(head) or not is_like(op.output, tail.input):
             return
         shape = shape_of(tail.input)
         axis = op.axis.value.data % len(shape)

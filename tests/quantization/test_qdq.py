@@ -335,3 +335,33 @@ def test_what_lies_between_products_and_integers_gets_ranges_of_its_own() -> Non
     (found,) = run_module(module, [x]).values()
     cosine = float(np.vdot(found, expected) / np.linalg.norm(found) / np.linalg.norm(expected))
     assert cosine > 0.998
+
+
+def test_pairs_within_a_function_do_not_part_it() -> None:
+    """Erf(x) + 1 is never negative, so that integers from 0 on cut nothing off."""
+    numbers = {"half": 0.5, "root": 2**-0.5, "one": 1.0, "s": 0.02}
+    stored = [numpy_helper.from_array(np.array(v, np.float32), k) for k, v in numbers.items()]
+    stored += [numpy_helper.from_array(np.array(z, np.uint8), f"z{z}") for z in (0, 128)]
+    nodes = list[onnx.NodeProto]()
+
+    def add(kind: str, inputs: list[str], name: str, zero: int = 128) -> str:
+        nodes.append(helper.make_node(kind, inputs, [name], name))
+        nodes.append(helper.make_node("QuantizeLinear", [name, "s", f"z{zero}"], [f"{name}_q"]))
+        pair = [f"{name}_q", "s", f"z{zero}"]
+        nodes.append(helper.make_node("DequantizeLinear", pair, [f"{name}_d"]))
+        return f"{name}_d"
+
+    x = add("Tanh", ["x"], "given")
+    erf = add("Erf", [add("Mul", [x, "root"], "scaled")], "erf")
+    product = add("Mul", [x, add("Add", [erf, "one"], "shifted", 0)], "product")
+    nodes.append(helper.make_node("Mul", [product, "half"], ["y"], "y"))
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, (1, 8)) for n in "xy"]
+    graph = helper.make_graph(nodes, "gelu", values[:1], values[1:], stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    module = import_onnx(model)
+    run_stage(module, "top", Settings("F16"))
+    assert [op.name for op in module.walk() if op.name.startswith("top.")] == [
+        "top.Input",
+        "top.Tanh",
+        "top.GELU",
+    ]
