@@ -4,12 +4,21 @@ Each is written out in standard ops, so that a graph means the same before and a
 """
 
 from xdsl_tpu.frontend.onnx.compose.body import Composition
-from xdsl_tpu.frontend.onnx.contrib import activation, attention, linear, norm, packed, quantised
+from xdsl_tpu.frontend.onnx.contrib import (
+    activation,
+    attention,
+    grouped,
+    linear,
+    norm,
+    packed,
+    quantised,
+)
 from xdsl_tpu.frontend.onnx.contrib.domain import DOMAIN, with_domains
 
 CONTRIB: dict[str, Composition] = {
     **activation.COMPOSED,
     **attention.COMPOSED,
+    **grouped.COMPOSED,
     **linear.COMPOSED,
     **norm.COMPOSED,
     **packed.COMPOSED,

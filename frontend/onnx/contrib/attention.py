@@ -11,7 +11,7 @@ from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
 
 @dataclass(frozen=True)
-class _Heads:
+class Heads:
     """A tensor [batch, heads, rows, size] with its sizes."""
 
     name: str
@@ -19,6 +19,10 @@ class _Heads:
     heads: int
     rows: int
     size: int
+
+    def named(self, name: str) -> "Heads":
+        """The same sizes under another name."""
+        return replace(self, name=name)
 
 
 def attention(body: Body) -> None:
@@ -29,13 +33,13 @@ def attention(body: Body) -> None:
     x, weights, bias = node.inputs[0], node.inputs[1], node.input(2)
     third = body.shape(1)[1] // 3
     sizes: list[int] = node.attribute("qkv_hidden_sizes", [third] * 3)
-    parts, start = list[_Heads](), 0
+    parts, start = list[Heads](), 0
     batch, rows, _ = body.shape(0)
     for size in sizes:
         part = body.add("MatMul", x, body.slice(weights, 1, start, start + size))
         if bias:
             part = body.add("Add", part, body.slice(bias, 0, start, start + size))
-        parts.append(_split(body, part, (batch, rows, size), heads))
+        parts.append(split_heads(body, part, (batch, rows, size), heads))
         start += size
     q, k, v = parts
     if past := node.input(4):
@@ -71,15 +75,15 @@ def multi_head_attention(body: Body) -> None:
         width = (batch, rows, heads * size)
         cuts = (body.slice(name, 3, i, i + 1) for i in range(count))
         parts += [(body.reshape(cut, width), width) for cut in cuts]
-    start, found = 0, list[_Heads]()
+    start, found = 0, list[Heads]()
     for name, shape in parts:
         if len(shape) == 4:
-            found.append(_Heads(name, *shape))
+            found.append(Heads(name, *shape))
             continue
         if bias := node.input(3):
             name = body.add("Add", name, body.slice(bias, 0, start, start + shape[-1]))
         start += shape[-1]
-        found.append(_split(body, name, shape, heads))
+        found.append(split_heads(body, name, shape, heads))
     q, k, v = found
     if node.input(6):
         k, v = _remembered(body, k, node.input(6)), _remembered(body, v, node.input(7))
@@ -89,20 +93,21 @@ def multi_head_attention(body: Body) -> None:
     _attend(body, q, k, v, mask=4, more=5)
 
 
-def _split(body: Body, x: str, shape: Sequence[int], heads: int) -> _Heads:
+def split_heads(body: Body, x: str, shape: Sequence[int], heads: int) -> Heads:
+    """Rows [batch, rows, width] as heads."""
     batch, rows, width = shape
     apart = body.reshape(x, (batch, rows, heads, width // heads))
-    return _Heads(body.transpose(apart, (0, 2, 1, 3)), batch, heads, rows, width // heads)
+    return Heads(body.transpose(apart, (0, 2, 1, 3)), batch, heads, rows, width // heads)
 
 
-def _remembered(body: Body, part: _Heads, past: str) -> _Heads:
+def _remembered(body: Body, part: Heads, past: str) -> Heads:
     """Rows behind those from before."""
     name = body.add("Concat", past, part.name, axis=2)
     index = body.node.inputs.index(past) if past in body.node.inputs else 4
     return replace(part, name=name, rows=part.rows + body.shape(index)[-2])
 
 
-def _attend(body: Body, q: _Heads, k: _Heads, v: _Heads, mask: int, more: int) -> None:
+def _attend(body: Body, q: Heads, k: Heads, v: Heads, mask: int, more: int) -> None:
     """Softmax(q k scale + masks) v as [batch, rows, width], the node's output."""
     node = body.node
     scores = body.add("MatMul", q.name, body.transpose(k.name, (0, 1, 3, 2)))
@@ -120,7 +125,7 @@ def _attend(body: Body, q: _Heads, k: _Heads, v: _Heads, mask: int, more: int) -
     body.reshape(together, (q.batch, q.rows, v.heads * v.size), node.output)
 
 
-def _masked(body: Body, index: int, q: _Heads, k: _Heads) -> str:
+def _masked(body: Body, index: int, q: Heads, k: Heads) -> str:
     """What is added to scores: the filter value where a mask is 0, or behind the end of a row."""
     name, shape, x = body.node.inputs[index], body.shape(index), body.node.inputs[0]
     if shape == (q.batch,):
@@ -159,19 +164,30 @@ def rotary_embedding(body: Body) -> None:
     if body.shape(1) == (1,):
         steps = body.add("CastLike", body.constant([*range(rows)]), places)
         places = body.reshape(body.add("Add", steps, places), (1, rows))
-    tables: list[str] = []
-    for table in (cos, sin):
-        half = body.add("Gather", table, places)
-        half = body.reshape(half, (-1, 1, rows, turned // 2))
-        tables.append(_both(body, half, rows, turned, bool(node.attribute("interleaved", 0))))
-    first = x if turned == size else body.slice(x, 3, 0, turned)
-    y = _turn(body, first, tables, shape, turned)
-    if turned != size:
-        y = body.add("Concat", y, body.slice(x, 3, turned, size), axis=3)
+    part = Heads(x, batch, -1, rows, size)
+    interleaved = bool(node.attribute("interleaved", 0))
+    y = rotated(body, part, places, (cos, sin), turned, interleaved)
     if is_flat:
         body.reshape(body.transpose(y, (0, 2, 1, 3)), shape, node.output)
     else:
         body.add("Identity", y, output=node.output)
+
+
+def rotated(
+    body: Body, x: Heads, places: str, tables: Sequence[str], turned: int, neighbours: bool
+) -> str:
+    """The first `turned` columns of heads turned by the angles of their rows' places in tables of
+    cosines and sines; pairs are halves or `neighbours`."""
+    wide: list[str] = []
+    for table in tables:
+        half = body.add("Gather", table, places)
+        half = body.reshape(half, (-1, 1, x.rows, turned // 2))
+        wide.append(_both(body, half, x.rows, turned, neighbours))
+    first = x.name if turned == x.size else body.slice(x.name, 3, 0, turned)
+    y = _turn(body, x.named(first), wide, turned, neighbours)
+    if turned != x.size:
+        y = body.add("Concat", y, body.slice(x.name, 3, turned, x.size), axis=3)
+    return y
 
 
 def _both(body: Body, half: str, rows: int, turned: int, neighbours: bool) -> str:
@@ -182,20 +198,19 @@ def _both(body: Body, half: str, rows: int, turned: int, neighbours: bool) -> st
     return body.reshape(body.add("Concat", apart, apart, axis=4), (-1, 1, rows, turned))
 
 
-def _turn(body: Body, x: str, tables: Sequence[str], shape: Sequence[int], turned: int) -> str:
+def _turn(body: Body, x: Heads, tables: Sequence[str], turned: int, neighbours: bool) -> str:
     """x cos + (second of each pair negated, before the first) sin."""
-    if body.node.attribute("interleaved", 0):
-        rows = shape[1] if len(shape) == 3 else shape[2]
-        pairs = body.reshape(x, (shape[0], -1, rows, turned // 2, 2))
+    if neighbours:
+        pairs = body.reshape(x.name, (x.batch, -1, x.rows, turned // 2, 2))
         ahead, behind = (body.slice(pairs, 4, i, i + 1) for i in (0, 1))
         crossed = body.add("Concat", body.add("Neg", behind), ahead, axis=4)
-        crossed = body.reshape(crossed, (shape[0], -1, rows, turned))
+        crossed = body.reshape(crossed, (x.batch, -1, x.rows, turned))
     else:
-        ahead = body.slice(x, 3, 0, turned // 2)
-        behind = body.slice(x, 3, turned // 2, turned)
+        ahead = body.slice(x.name, 3, 0, turned // 2)
+        behind = body.slice(x.name, 3, turned // 2, turned)
         crossed = body.add("Concat", body.add("Neg", behind), ahead, axis=3)
     cos, sin = tables
-    return body.add("Add", body.add("Mul", x, cos), body.add("Mul", crossed, sin))
+    return body.add("Add", body.add("Mul", x.name, cos), body.add("Mul", crossed, sin))
 
 
 COMPOSED: dict[str, Composition] = {
