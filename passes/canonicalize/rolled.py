@@ -174,7 +174,15 @@ def _operands(ops: Sequence[Operation], before: int) -> list[Rolled] | None:
 def _pointwise(op: Operation, operands: list[Rolled] | None, step: Shape) -> Rolled | None:
     if operands is None or any(len(one.step) != len(step) for one in operands):
         return None
-    return Pointwise(step, op, tuple(operands))
+    return Pointwise(step, op, tuple(_together(operands)))
+
+
+def _together(operands: Sequence[Rolled]) -> Sequence[Rolled]:
+    """Operands that can have the steps' axis in one place, that of the largest, if any can."""
+    if not operands or set[int].intersection(*(one.places() for one in operands)):
+        return operands
+    places = max(operands, key=lambda one: prod(one.step)).places()
+    return [one if places & one.places() else Turned(one.step, one) for one in operands]
 
 
 def _reduced(op: top.ReduceOp, inner: Rolled | None, step: Shape) -> Rolled | None:
@@ -258,6 +266,32 @@ class Reshaped(Rolled):
         assert inside is not None, "one of `places`"
         value = self.inner.build(builder, inside)
         return builder.reshaped(value, self.stacked(place, shape_of(value)[inside]))
+
+    def sources(self) -> list[SSAValue]:
+        return self.inner.sources()
+
+
+@dataclass(frozen=True)
+class Turned(Rolled):
+    """Steps whose axis is moved to where it is wanted."""
+
+    inner: Rolled
+
+    def places(self) -> set[int]:
+        return set(range(len(self.step) + 1)) if self.inner.places() else set()
+
+    def build(self, builder: Builder, place: int) -> SSAValue:
+        found = self.inner.places()
+        if place in found:
+            return self.inner.build(builder, place)
+        inside = min(found, key=lambda axis: abs(axis - place))
+        value = self.inner.build(builder, inside)
+        order = [axis for axis in range(len(self.step) + 1) if axis != inside]
+        order.insert(place, inside)
+        kind = tensor_like(value, [shape_of(value)[axis] for axis in order])
+        return builder.add(
+            top.PermuteOp.make(builder.name(), (value,), result_types=[kind], order=order)
+        )
 
     def sources(self) -> list[SSAValue]:
         return self.inner.sources()

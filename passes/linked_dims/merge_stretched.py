@@ -126,6 +126,8 @@ def _merge(op: Operation) -> bool:
     """
     whole = isinstance(op, top.PermuteOp)
     found = _most_common(op, 0 if whole else 1)
+    if found is None and isinstance(op, BroadcastOp) and shape_of(op.results[0])[0] == 1:
+        found = _most_common(op, 0)  # a single image is no dimension of its own
     if found is None:
         return False
     out = found.rewrite()[op.results[0]]

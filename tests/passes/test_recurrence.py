@@ -118,6 +118,31 @@ def test_products_of_states_with_vectors(axis: int, stack: int) -> None:
     assert len(ops_of(after, top.PermuteOp)) == (axis != stack)
 
 
+@pytest.mark.parametrize("last", [True, False])
+def test_vectors_whose_steps_lie_elsewhere(last: bool) -> None:
+    """y_t = h_t . c_t, as a sum of products, with one c_t behind the other as rows or columns."""
+    net = Net()
+    a, b = sources(net, 2)
+    shape = (1, STATE, STEPS) if last else (1, STEPS, STATE)
+    c = net.op(top.AbsOp, "cs", (net.input("c", *shape),))
+    found = states(
+        net, lambda t: take(net, a, 2, t, f"a{t}"), lambda t: take(net, b, 2, t, f"b{t}")
+    )
+    sums: list[SSAValue] = []
+    for t, h in enumerate(found):
+        vector = take(net, c, 2 if last else 1, t, f"c{t}")
+        product = net.op(
+            top.MulOp, f"p{t}", (h, net.op(top.UnsqueezeOp, f"cu{t}", (vector,), axes=[1]))
+        )
+        sums.append(
+            net.op(top.ReduceOp, f"s{t}", (product,), axes=[2], keepdims=False, mode="ReduceSum")
+        )
+    after = scanned(net.module(stacked(net, sums, 2)))
+    assert len(ops_of(after, top.LinearScanOp)) == len(ops_of(after, top.ReduceOp)) == 1
+    assert len(ops_of(after, top.PermuteOp)) == last
+    assert not ops_of(after, top.ConcatOp)
+
+
 def test_factors_computed_step_by_step() -> None:
     """exp(d_t * w), with one w for all steps, and c_t * x_t for the summands."""
     net = Net()

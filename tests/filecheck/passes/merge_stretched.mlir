@@ -123,3 +123,15 @@ func.func @gated(%arg: tensor<1x8x3x4x5xf32>) -> tensor<1x8x3x4x5xf32> {
   %y = "top.Mul"(%x, %m) : (tensor<1x8x3x4x5xf32>, tensor<1x8x1x1x1xf32>) -> tensor<1x8x3x4x5xf32> loc("y")
   return %y : tensor<1x8x3x4x5xf32>
 }
+
+// -----
+
+// One image of five dimensions, both of whose operands are stretched: it has no dimension of its own.
+// CHECK-LABEL: func.func @outer
+// CHECK: "top.Mul"({{.*}}(tensor<4x96x64x1xf32>, tensor<4x1x64x8xf32>) -> tensor<4x96x64x8xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Reshape"({{.*}}-> tensor<1x4x96x64x8xf32>
+// CHECK-NEXT: return [[Y]]
+func.func @outer(%a: tensor<1x4x96x64x1xf32>, %b: tensor<1x4x1x64x8xf32>) -> tensor<*xf32> {
+  %y = "top.Mul"(%a, %b) : (tensor<1x4x96x64x1xf32>, tensor<1x4x1x64x8xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
