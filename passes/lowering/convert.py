@@ -38,7 +38,7 @@ from xdsl_tpu.passes.lowering.notes import (
     named_bounds,
     rounded,
 )
-from xdsl_tpu.passes.lowering.op_modes import float_mode, op_modes, refuse_unknown_names
+from xdsl_tpu.passes.lowering.op_modes import float_mode, op_modes, unknown_names
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.reach import Reach, f16_reach
 from xdsl_tpu.passes.lowering.score_products import score_products
@@ -103,12 +103,11 @@ class ConvertTopToTpuPass(ModulePass):
         asked, mode = mode, floats_of(mode)
         given = read_quantize_table(self.qtable) if self.qtable else {}
         table = {name: floats_of(mode) for name, mode in given.items()}
-        refuse_unknown_names(table, op, self.qtable)
+        notes = unknown_names(table, op, self.qtable)
         int8 = "INT8" in (mode, *table.values())
         description = load_chip(self.description or chip)
         if int8:
             self._require_calibration(op, weights)
-        notes: list[str] = []
         for func in functions(op):
             (complete_ranges if int8 else drop_ranges)(func)
             notes += beyond_32_bits(wrapping(func, weights))

@@ -1,6 +1,6 @@
 """What a lowering says about numbers that it cannot keep."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -69,6 +69,17 @@ def _sized(constants: Mapping[str, float]) -> str:
     shown = [f"'{name}' ({size:.3g})" for name, size in constants.items()]
     more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
     return ", ".join(shown[:SHOWN]) + more
+
+
+def without_effect(table: str, names: Collection[str]) -> list[str]:
+    """A line for names in a quantize table that no op has."""
+    if not names:
+        return []
+    verbs = ("names", "counts") if len(names) == 1 else ("name", "count")
+    return [
+        f"quantize table {table}: {len(names)} of its lines {verbs[0]} no op of the model, and "
+        f"{verbs[1]} for nothing: {_listed(names)}; op names are those of top.mlir"
+    ]
 
 
 def beyond_32_bits(names: Iterable[str]) -> list[str]:

@@ -26,6 +26,7 @@ from xdsl_tpu.passes.lowering.float_moves import float_moves
 from xdsl_tpu.passes.lowering.int8.faster_in_floats import faster_in_floats, is_floating
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS, has_ranges
 from xdsl_tpu.passes.lowering.masked import is_masked
+from xdsl_tpu.passes.lowering.notes import without_effect
 from xdsl_tpu.passes.lowering.sampled_places import sampled_places
 from xdsl_tpu.passes.lowering.score_sums import coarse_scores, score_sums
 from xdsl_tpu.passes.lowering.table import STAY
@@ -162,15 +163,25 @@ def _gives_f32(op: Operation) -> bool:
     return len(known) == 2 and all(one is not None and one.threshold <= F16_REACH for one in known)
 
 
-def refuse_unknown_names(table: Mapping[str, str], module: ModuleOp, source: str) -> None:
-    """TpuError when a quantize table names nothing of the module: it is for another one."""
+def unknown_names(table: Mapping[str, str], module: ModuleOp, source: str) -> list[str]:
+    """A note where lines of a quantize table name nothing of the module, and count for nothing.
+
+    Such is a layer that has become part of the next one, as a convolution in front of its ReLU: the
+    op has the name of what it gives in the end.
+
+    Raises:
+        TpuError: no line names an op of the module; the table is for another one.
+    """
     known = {name for op in module.walk() for name in names_of(op) if name is not None}
-    if table and not known.intersection(table) and not _derived(table, known):
-        first = next(iter(table))
+    lost = [
+        name for name in table if name not in known and not _derived({name: table[name]}, known)
+    ]
+    if table and len(lost) == len(table):
         raise TpuError(
             f"quantize table {source}: none of its {len(table)} ops is in the model "
-            f"(the first is '{first}'); op names are those of top.mlir"
+            f"(the first is '{lost[0]}'); op names are those of top.mlir"
         )
+    return without_effect(source, lost)
 
 
 def with_derived(table: Mapping[str, str], func: FuncOp) -> Mapping[str, str]:

@@ -175,6 +175,13 @@ def test_int8_needs_a_table_of_this_model(
     )  # fmt: skip
     assert "none of its 1 ops is in the model" in done.err
     assert not output.exists()
+    modes.write_text("logits F16\nelsewhere F16\n")
+    done = call(
+        "tpu-compile", models / "cnn.onnx", *quantize, "--calibration-table", table,
+        "--quantize-table", modes,
+    )  # fmt: skip
+    assert done.status == 0
+    assert "1 of its lines names no op of the model, and counts for nothing: 'elsewhere'" in done.err
 
 
 def suggested(
