@@ -272,7 +272,7 @@ def best_bands(
 ) -> Best | None:
     """The bands with which a chain and the ops behind it are done first, if that is before `plain`,
     what they take without any; `ops` are all of the network. None, too, where weights take longer
-    than ops, unless less is moved."""
+    than ops, unless less is moved than without bands, be it with the first op done from DDR."""
     best: Best | None = None
     fewest, most = plain, 0
     for end in _ends(chain):
@@ -291,8 +291,10 @@ def best_bands(
         found = _priced(chain, end, growing(chain[:end], count), behind, costs)
         if found is not None and found.taken.cycles < SURE * fewest.cycles:
             best, fewest = found, found.taken
-    is_bound = loading(ops, costs.chip) >= costs.computed(ops)
-    return None if fewest.moved >= plain.moved and is_bound else best
+    if best is None or loading(ops, costs.chip) < costs.computed(ops):
+        return best
+    moved = min(plain.moved, costs.first_alone([*chain, *behind]).moved)
+    return best if fewest.moved < moved else None
 
 
 def _priced(

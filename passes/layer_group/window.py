@@ -92,6 +92,14 @@ class WindowCosts:
         end = Clock().after_straight(table.passage(first, cost))
         return Taken(end.end, cost.moved, end.end - end.gdma)
 
+    def first_alone(self, ops: Sequence[Operation]) -> Taken:
+        """What ops that follow each other take if the first of them works from DDR: a Cast does so
+        with all lanes, and what it makes is half as much for those that read it in few."""
+        if len(ops) == 1:
+            return self.window(ops)
+        first, rest = self.prices.alone(ops[0]), self.window(ops[1:])
+        return Taken(first.cycles + rest.cycles, first.gdma + rest.moved, rest.ahead)
+
     def computed(self, ops: Sequence[Operation]) -> float:
         """TIU cycles of ops, wherever their values lie."""
         whole = Part(self.chip.lanes)

@@ -22,7 +22,11 @@ from xdsl_tpu.dialects.interfaces.movement import Along, rectangles
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.bands import best_bands, chains
+from xdsl_tpu.passes.layer_group.base_groups import computing_ops
+from xdsl_tpu.passes.layer_group.window import Taken, WindowCosts
 from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.tensors import functions
 
 CAST = {"with_scale": "true", "round_mode": "#tpu<round_mode HalfAwayFromZero>"}
 
@@ -120,6 +124,34 @@ def test_bands_are_left_where_their_readers_load_what_they_make(of_differences: 
     for step in ("weight-reorder", "subnet-divide", "cut-bands"):
         make_pass(step, "").apply(make_context(), module)
     assert bool(bands(module)) != of_differences
+
+
+def weighty(outputs: int) -> Case:
+    """Convolutions of an image in f32, and one with so many filters of the squares of what they
+    make."""
+    case = Case("f16", seed=9)
+    image, wide, half = (1, 3, 224, 224), (1, 32, 112, 224), (1, 32, 112, 112)
+    x = case.input("x", image, kind="f32")
+    q = case.op("tpu.Cast", [x], CAST, "q", image)
+    a = conv(case, q, "a", (image, wide), (8, 7), (2, 1), (3, 3, 3, 3))
+    b = conv(case, a, "b", (wide, half), (3, 3), (1, 2), (1, 1, 1, 1))
+    squares = case.op("tpu.Mul", [b, b], {}, "squares", half)
+    conv(case, squares, "y", (half, (1, outputs, 4, 4)), (8, 8), (32, 32), (0, 0, 0, 0))
+    return case
+
+
+@pytest.mark.parametrize(("outputs", "cuts"), [(64, True), (2048, False)])
+def test_bands_move_no_more_where_weights_take_longest(outputs: int, cuts: bool) -> None:
+    """Three lanes get the rows that bands share twice, in f32, as they do from slices; a Cast of
+    the whole image in DDR makes half as much of it, and there is time for that behind weights."""
+    module = weighty(outputs).module()
+    for step in ("weight-reorder", "subnet-divide"):
+        make_pass(step, "").apply(make_context(), module)
+    *_, func = functions(module)
+    ops, costs = computing_ops(func.body.block), WindowCosts(load_chip(), module)
+    chain = next(chains(ops))
+    sliced = Taken(costs.window(chain).cycles, 140000, 30000)
+    assert (best_bands(chain, (), sliced, ops, costs) is not None) == cuts
 
 
 def test_rows_lie_in_strides_and_turned_rows_do_not() -> None:

@@ -31,7 +31,7 @@ def pipeline(mode: str = "F32", off: frozenset[str] = frozenset()) -> str:
     return ",".join(texts)
 
 
-@pytest.mark.parametrize("start", range(0, 40, BATCH))
+@pytest.mark.parametrize("start", range(0, 30, BATCH))
 def test_the_pipeline_changes_no_numbers(start: int) -> None:
     """All tensors that are still there under their names have the numbers they had."""
     for seed in range(start, start + BATCH):
