@@ -183,13 +183,40 @@ def _instance(op: Operation, index: int, slices: Sequence[Sections]) -> object:
     return 0 if is_held(op) else slice_of(ginfo(op), slices[index])
 
 
+STORING = 64
+"""For so many time steps a store may go on, at most: what is put over it waits for that."""
+
+
+def stored_places(schedule: Sequence[Event]) -> list[Lifetime]:
+    """What is stored, in the time steps behind that in which that may still go on."""
+    found: list[Lifetime] = []
+    for event in schedule:
+        if isinstance(event.op, tpu.StoreOp):
+            info = ginfo(event.op)
+            start = info.out_addr.value.data
+            end = start + info.out_size.value.data
+            found.append(Lifetime(event.step, event.step + STORING, start, end))
+    return found
+
+
 def free_regions(
-    taken: Sequence[Lifetime], steps: Mapping[int, Sequence[tuple[int, int]]], at: int, size: int
+    taken: Sequence[Lifetime],
+    steps: Mapping[int, Sequence[tuple[int, int]]],
+    at: int,
+    size: int,
+    stored: Sequence[Lifetime] = (),
 ) -> list[tuple[int, int]]:
     """The parts of [0, size) that nothing needs in time step `at` or the one after.
 
-    `steps` are further ranges in use, by time step.
+    Large ones come first, and those with something `stored` last: `steps` are further ranges in
+    use, by time step.
     """
     used = [(t.start, t.end) for t in taken if t.first <= at + 1 and t.last >= at]
     used += steps.get(at, ())
-    return sorted(gaps(sorted(used), end=size), key=lambda region: region[0] - region[1])
+    busy = [(t.start, t.end) for t in stored if t.first <= at <= t.last]
+
+    def rank(region: tuple[int, int]) -> tuple[bool, int]:
+        start, end = region
+        return any(low < end and start < high for low, high in busy), start - end
+
+    return sorted(gaps(sorted(used), end=size), key=rank)

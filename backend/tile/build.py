@@ -23,6 +23,7 @@ from xdsl_tpu.backend.local.schedule import (
     lifetimes,
     sections,
     slice_of,
+    stored_places,
 )
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.local.views import merged_views
@@ -72,6 +73,7 @@ class _Builder:
         self.cores = ints(group.run_core_id)
         self.schedule = events(group, core)
         self.lifetimes = list(lifetimes(self.schedule, self.sections))
+        self.stored = stored_places(self.schedule)
         self.scratch = _scratch(self.schedule)
         self.arrangements = arrangements(group, chip.lanes)
         self.pack_members = _pack_members(group)
@@ -155,7 +157,7 @@ class _Builder:
         known = self.free.get(event.step)
         if known is None:
             size = self.chip.local_bytes
-            known = tuple(free_regions(self.lifetimes, self.scratch, event.step, size))
+            known = tuple(free_regions(self.lifetimes, self.scratch, event.step, size, self.stored))
             self.free[event.step] = known
         return known
 

@@ -56,9 +56,8 @@ def rechained(
         ways: list[Group] = []
         for lazy, way in _lazier(group, chip, scratch, 0 if cost is None else LAZIEST):
             ring = Ring(max(above, way.plan.activations), later, head)
-            again = _patient(way, chip, scratch, ring, late, lazy)
-            if again is not None or not lazy:
-                ways.append(again or way)
+            again = list(_patient(way, chip, scratch, ring, late, lazy))
+            ways += again[: None if cost is not None else 1] or ([] if lazy else [way])
         best = ways[0] if cost is None else _earliest(ways, cost, chip)
         chained.append(best)
         head = best.plan.head if best is not group else head
@@ -91,10 +90,10 @@ def _lazier(group: Group, chip: Chip, scratch: ScratchOf, most: int) -> Iterator
 
 def _patient(
     group: Group, chip: Chip, scratch: ScratchOf, ring: Ring, before: Sequence[Late], lazy: int
-) -> Group | None:
+) -> Iterator[Group]:
     """A straight group planned again, so that computing waits for its stores as little as may be
-    in no more memory than it needs anyway, and with as much of the group before left alone; None
-    when that does not work."""
+    in no more memory than it needs anyway, and with as much of the group before left alone; then
+    with more memory for that. Nothing when that does not work."""
 
     def planned(wait: int) -> Group | None:
         found = plan_group(group, chip, scratch, ring, before, wait, lazy)
@@ -102,11 +101,16 @@ def _patient(
 
     plain = planned(0)
     if plain is None or all(step > len(group.ops) for step in plain.plan.store_step.values()):
-        return plain
+        yield from () if plain is None else (plain,)
+        return
     mine = plain.plan
+    more: list[Group] = []
     for found in map(planned, WAITS if group.cores == 1 else SHARED_WAITS):
         if found is None or found.plan.beside < mine.beside:
             continue
         if found.plan.activations <= mine.activations:
-            return found
-    return plain
+            plain = found
+            break
+        more.append(found)
+    yield plain
+    yield from sorted(more, key=lambda one: one.plan.activations)

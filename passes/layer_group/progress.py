@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.passes.layer_group.clock import Cost
@@ -25,12 +25,12 @@ def done_after(group: Group, cost: Cost, chip: Chip) -> float:
     """When a straight group whose ops take so much is done, from an idle machine, as it is planned.
 
     A transfer runs when nothing needs any longer what lay in its place; of those that may run, the
-    first one needed goes first.
+    first one needed goes first. A result is needed in DDR when something is made in its place.
     """
     work = _Work(group, cost, chip)
-    waiting = list(work.transfers())
+    waiting = sorted([*work.transfers(), *work.stores()], key=lambda one: one.piece)
     # Entry n: when piece n - 1 of all work is done.
-    done, gdma, there = [0.0], 0.0, [0.0] * len(work.pieces)
+    done, gdma, there = [0.0], 0.0, [0.0] * (len(work.pieces) + 1)
     while (number := len(done) - 1) < len(work.pieces):
         if not waiting or waiting[0].piece > number:
             done.append(max(done[-1], there[number]) + work.pieces[number])
@@ -40,6 +40,8 @@ def done_after(group: Group, cost: Cost, chip: Chip) -> float:
         place, start = _first(known, gdma)
         one = waiting.pop(place)
         gdma = there[one.piece] = max(gdma, start) + one.cycles
+    for one in waiting:
+        gdma = max(gdma, done[one.since]) + one.cycles
     return max(gdma, done[-1])
 
 
@@ -56,7 +58,8 @@ def _first(known: Iterable[tuple[int, float]], gdma: float) -> tuple[int, float]
 
 @dataclass(frozen=True, slots=True)
 class _Transfer:
-    """What piece `piece` of the work needs, which is loaded when `since` pieces are done."""
+    """What piece `piece` of the work needs, which is moved when `since` pieces are done; the piece
+    behind the last one is the end."""
 
     piece: int
     since: int
@@ -69,6 +72,7 @@ class _Work:
 
     def __init__(self, group: Group, cost: Cost, chip: Chip) -> None:
         self.group, self.cost, self.chip = group, cost, chip
+        self.inside = set(group.ops)
         self.pieces = [step.tiu / step.parts for step in cost.steps for _ in range(step.parts)]
         self.first = list(accumulate((step.parts for step in cost.steps), initial=0))
         self.last_use = {
@@ -77,8 +81,7 @@ class _Work:
 
     def transfers(self) -> Iterator[_Transfer]:
         """All Loads, by when they are needed."""
-        waiting, inside = set(self.group.slicing.loaded), set(self.group.ops)
-        of, plan = self.group.slicing.of, self.group.plan
+        waiting, plan = set(self.group.slicing.loaded), self.group.plan
         # Bytes of a lane, and how many pieces are done when they are free.
         lying = [
             (late.start, late.end, self._until(plan.steps - 1 - late.left)) for late in plan.late
@@ -86,7 +89,7 @@ class _Work:
         for number, (op, step) in enumerate(zip(self.group.ops, self.cost.steps, strict=True)):
             new = [value for value in dict.fromkeys(op.operands) if value in waiting]
             waiting.difference_update(new)
-            sizes = {value: slice_bytes(value, of, inside, self.chip) for value in new}
+            sizes = {value: self._size(value) for value in new}
             for held, cycles in ((False, step.loads), (True, step.weights)):
                 values = [value for value in new if is_weight(value) == held]
                 total = sum(sizes[value] for value in values)
@@ -97,6 +100,31 @@ class _Work:
                         yield _Transfer(self.first[number], since, share)
                         continue
                     yield from self._weight(value, number, sizes[value], share, lying)
+
+    def stores(self) -> Iterator[_Transfer]:
+        """The Stores of all results."""
+        plan, ops = self.group.plan, self.group.ops
+        sizes = {value: self._size(value) for value in self.group.slicing.stored}
+        places = [list(self._made(op)) for op in ops]
+        total = sum(sizes.values())
+        for value, size in sizes.items():
+            start, step = plan.address[value], plan.store_step[value]
+            over = (
+                number
+                for number in range(step - 1, len(ops))
+                if any(low < start + size and start < high for low, high in places[number])
+            )
+            needed = self.first[next(over, len(ops))]
+            yield _Transfer(needed, self._until(step - 1), self.cost.stores * size / total)
+
+    def _made(self, op: Operation) -> Iterator[tuple[int, int]]:
+        """Bytes of a lane that an op writes: from the first to behind the last."""
+        plan = self.group.plan
+        for value in op.results:
+            if value in plan.address:
+                yield plan.address[value], plan.address[value] + self._size(value)
+        if op in plan.scratch:
+            yield plan.scratch[op], plan.scratch[op] + plan.scratch_bytes[op]
 
     def _weight(
         self,
@@ -121,6 +149,9 @@ class _Work:
             yield _Transfer(
                 self.first[number] + part, min(since, self.first[number]), cycles / parts
             )
+
+    def _size(self, value: SSAValue) -> int:
+        return slice_bytes(value, self.group.slicing.of, self.inside, self.chip)
 
     def _until(self, step: int) -> int:
         """How many pieces are done behind a time step."""

@@ -93,3 +93,36 @@ def test_nothing_is_compared_where_no_cost_is_known(seen: list[Seen]) -> None:
         one = layer_group.LayerGroupPass(opt=1) if step == "layer-group" else make_pass(step, "")
         one.apply(make_context(), module)
     assert not seen
+
+
+def bridged() -> Case:
+    """Convolutions of which the first gives what is read again at the end, loaded from DDR, as
+    there is no room for it beside what is joined to it."""
+    case = Case("f16", seed=11)
+    large, half, small = (1, 64, 256, 128), (1, 64, 128, 128), (1, 64, 32, 16)
+    wide, joined = (1, 128, 128, 128), (1, 128, 256, 128)
+    x = case.input("x", (1, 16, 256, 128))
+    first = conv(case, x, "first", ((1, 16, 256, 128), large), (3, 3), (1, 1), (1, 1, 1, 1))
+    y = conv(case, first, "c0", (large, half), (2, 1), (2, 1))
+    y = conv(case, y, "c1", (half, half), (3, 3), (1, 1), (1, 1, 1, 1))
+    y = conv(case, y, "c2", (half, wide), (3, 3), (1, 1), (1, 1, 1, 1))
+    y = conv(case, y, "c3", (wide, half), (3, 3), (1, 1), (1, 1, 1, 1))
+    y = conv(case, y, "c4", (half, small), (4, 8), (4, 8))
+    for number in range(5, 9):
+        y = conv(case, y, f"c{number}", (small, small), (3, 3), (1, 1), (1, 1, 1, 1))
+    y = case.op("tpu.Upsample", [y, "none"], {"scale_h": "8", "scale_w": "8"}, "up", large)
+    both = case.op("tpu.Concat", [first, y], {"axis": "1 : si32"}, "both", joined)
+    conv(case, both, "y", (joined, large), (3, 3), (1, 1), (1, 1, 1, 1))
+    return case
+
+
+def test_nothing_is_put_over_what_is_being_stored_where_that_would_wait(
+    seen: list[Seen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient = cycles(bridged())
+    plain, *others = seen
+    assert others
+    assert all(other.activations > plain.activations for other in others)
+    assert min(other.done for other in others) < 0.95 * plain.done
+    monkeypatch.setattr(chain, "WAITS", ())
+    assert patient < 0.98 * cycles(bridged())

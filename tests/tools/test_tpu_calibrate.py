@@ -181,7 +181,9 @@ def test_int8_needs_a_table_of_this_model(
         "--quantize-table", modes,
     )  # fmt: skip
     assert done.status == 0
-    assert "1 of its lines names no op of the model, and counts for nothing: 'elsewhere'" in done.err
+    assert (
+        "1 of its lines names no op of the model, and counts for nothing: 'elsewhere'" in done.err
+    )
 
 
 def suggested(
