@@ -242,6 +242,29 @@ def _cast(op: Operation, types: Types) -> ElementWise:
     return ElementWise(compute, (Scratch(DType.F32),))
 
 
+def _soft_ramp(op: Operation, types: Types) -> ElementWise:
+    """tpu.SoftRamp of f16."""
+    assert isinstance(op, tpu.SoftRampOp)
+    if {types.out, *types.operands} != {DType.F16}:
+        raise NoKernel(
+            f"{where(op)}: only operands and results of 8 bits, or of f16, have a kernel"
+        )
+    factor, limit, scale = op.factor.value.data, op.limit.value.data, op.scale.value.data
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        value, (a, b, *more) = work.operands[0], work.scratch
+        if factor != 1:
+            emitter.arith(Arith.MUL, more[0], value, factor)
+            value = more[0]
+        out = work.out if scale == 1 else b
+        int8.less_polynomial(emitter, out, value, (a, b), limit, work.tables[0])
+        if scale != 1:
+            emitter.arith(Arith.MUL, work.out, out, scale)
+
+    scratch = (Scratch(DType.F16),) * (2 + (factor != 1))
+    return ElementWise(compute, scratch, (floats(op.terms),), DType.F16)
+
+
 DESCRIPTIONS: dict[type[Operation], Describe] = {
     **selection.DESCRIPTIONS,
     tpu.ActiveOp: activation.describe,
@@ -261,6 +284,7 @@ DESCRIPTIONS: dict[type[Operation], Describe] = {
     tpu.ReciprocalOp: _reciprocal,
     tpu.ReluOp: _relu,
     tpu.ScaleOp: _scale,
+    tpu.SoftRampOp: _soft_ramp,
     tpu.SubOp: partial(_several, _with(Arith.SUB)),
     tpu.SubConstOp: partial(_constant, _with(Arith.SUB)),
 }

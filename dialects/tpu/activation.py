@@ -125,12 +125,13 @@ class LutOp(EachElement, PassesMargins, SameShape, LocalOp):
 
 @irdl_op_definition
 class SoftRampOp(EachElement, PassesMargins, SameShape, LocalOp):
-    """A function of 8-bit integers that is nearly max(x, 0), as GELU and SiLU are, in f16.
+    """A function of 8-bit integers or f16 that is nearly max(x, 0), as GELU and SiLU are, in f16.
 
-    v = x * `factor`, and the result (max(v, 0) - p(min(|v|, `limit`))) * `scale`, rounded half away
-    from zero. The polynomial p has the coefficients `terms`, from that of 0 on. Integers are taken
-    as they are stored: the types' scales are part of factor and terms. Every step is rounded to
-    f16; a scale of 1 is no step.
+    v = x * `factor`, and the result (max(v, 0) - p(min(|v|, `limit`))) * `scale`, integers rounded
+    half away from zero. The polynomial p has the coefficients `terms`, from that of 0 on. Integers
+    are taken as they are stored: the types' scales are part of factor and terms. Every step is
+    rounded to f16; factors and scales of 1 are no step. Operand and result are both integers or
+    both f16.
     """
 
     name = "tpu.SoftRamp"

@@ -1,6 +1,6 @@
 """What every lowering function needs: the number format, the weights and a place to build."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -54,6 +54,7 @@ class LoweringContext:
 
     `element` is that of the op being lowered, `chip` that of the program. `asymmetric` types of
     8 bits have zero points. `by_tables`: functions of 8-bit numbers are never computed in floats.
+    `coarse` are ops in floats that 8 bits would be enough for.
     `weights` is None for a module without a weight file: then only types change.
     """
 
@@ -65,6 +66,7 @@ class LoweringContext:
     corrections: Mapping[str, Sequence[float]] = field(default_factory=dict[str, Sequence[float]])
     asymmetric: bool = False
     by_tables: bool = False
+    coarse: Container[Operation] = ()
     _copies: dict[tuple[SSAValue, Attribute], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
     )

@@ -1,6 +1,6 @@
 """The pass `convert-top-to-tpu`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -29,6 +29,7 @@ from xdsl_tpu.passes.lowering.bounds import wrapping
 from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.lowering.ends import Ends
+from xdsl_tpu.passes.lowering.int8 import lut
 from xdsl_tpu.passes.lowering.int8.table import in_8_bits
 from xdsl_tpu.passes.lowering.integers import INTEGERS, gives_integers, round_others
 from xdsl_tpu.passes.lowering.notes import (
@@ -38,7 +39,13 @@ from xdsl_tpu.passes.lowering.notes import (
     named_bounds,
     rounded,
 )
-from xdsl_tpu.passes.lowering.op_modes import float_mode, op_modes, unknown_names
+from xdsl_tpu.passes.lowering.op_modes import (
+    FALLBACK,
+    chosen_floats,
+    float_mode,
+    op_modes,
+    unknown_names,
+)
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.reach import Reach, f16_reach
 from xdsl_tpu.passes.lowering.score_products import score_products
@@ -117,9 +124,15 @@ class ConvertTopToTpuPass(ModulePass):
         kept = self.by_tables or self.by_need or self.asymmetric
         free = None if kept else description
         modes = [
-            op_modes(func, mode, table, weights, one.wide, _in_f16(func, description, free), free)
+            op_modes(func, mode, table, weights, one.wide, _in_f16(func, description, free))
             for func, one in zip(functions(op), reach, strict=True)
         ]
+        coarse = set[Operation]()
+        if free and mode == "INT8":
+            for func, one in zip(functions(op), modes, strict=True):
+                chosen = chosen_floats(func, one, table, free)
+                one |= dict.fromkeys(chosen, FALLBACK)
+                coarse |= chosen
         for func, one in zip(functions(op), modes, strict=True):
             bring_nearer(func, one)
         for one in reach:
@@ -137,7 +150,7 @@ class ConvertTopToTpuPass(ModulePass):
         problems = [
             problem
             for func, one in zip(functions(op), modes, strict=True)
-            for problem in _lower(func, one, weights, corrections, description, self)
+            for problem in _lower(func, one, weights, corrections, description, coarse, self)
         ]
         if problems:
             raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)
@@ -235,6 +248,7 @@ def _lower(
     weights: Weights | None,
     corrections: Mapping[str, Sequence[float]],
     chip: Chip,
+    coarse: Container[Operation],
     options: ConvertTopToTpuPass,
 ) -> Iterator[OpProblem]:
     """Lower the ops of `func` that have a mode; gives a problem for each without a lowering."""
@@ -248,6 +262,7 @@ def _lower(
         corrections,
         options.asymmetric,
         options.by_tables,
+        coarse,
     )
     ends = Ends()
     in_floats = {op: float_mode(op, ends) for op in modes}  # which looks at what is still top IR
@@ -280,6 +295,8 @@ def _lower_op(op: Operation, mode: str, in_floats: str, ctx: LoweringContext) ->
         if lowered is not None:
             return lowered
         mode = in_floats
+    if op in ctx.coarse and (lowered := lut.short_in_floats(op, ctx)) is not None:
+        return lowered
     ctx.element = MODES[mode]
     lowering = LOWERINGS.get(type(op))
     if lowering is None:

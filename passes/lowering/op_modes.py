@@ -50,7 +50,6 @@ def op_modes(
     weights: Weights | None,
     wide: Container[Operation] = (),
     attention: Set[Operation] = frozenset(),
-    chip: Chip | None = None,
 ) -> dict[Operation, str]:
     """The mode of every top op that is lowered.
 
@@ -66,8 +65,7 @@ def op_modes(
     in an angle or an integer runs in F32 in every mode (`exact`).
     `module.high_precision` keeps means and Softmax in F32. What F16 is too narrow for because of
     its constants (`wide`, from `reach`) runs in F32 instead. Attentions that are faster in F16
-    (`attention`, from `attention_parts` and `score_products`) run in it, and so does what else is
-    (`faster_in_floats`, `between_floats`) on `chip`, where one is given.
+    (`attention`, from `attention_parts` and `score_products`) run in it.
     """
     precise = _high_precision(func)
     modes: dict[Operation, str] = {}
@@ -97,13 +95,22 @@ def op_modes(
     if set(table.values()) - {mode}:
         said = {op for op in modes if _said(op, table) is not None}
         _widen_moves(func, mode, modes, said, ends)
-    if chip is not None and mode == "INT8":
-        in_float, stays = partial(_in_float, modes=modes), partial(_stays, table=table, ends=ends)
-        floating = partial(is_floating, in_float=in_float, chip=chip)
-        faster = faster_in_floats(func, modes, chip, floating, stays)
-        modes |= dict.fromkeys(faster, FALLBACK)
-        modes |= dict.fromkeys(between_floats(func, modes, floating, stays), FALLBACK)
     return modes
+
+
+def chosen_floats(
+    func: FuncOp, modes: Mapping[Operation, str], table: Mapping[str, str], chip: Chip
+) -> set[Operation]:
+    """The ops in 8 bits of a network in INT8 that it is done earlier with in F16 on a chip
+    (`faster_in_floats`, `between_floats`), though 8 bits would be enough for them.
+    """
+    now, ends = dict(modes), Ends()
+    in_float = partial(_in_float, modes=now)
+    stays = partial(_stays, table=with_derived(table, func), ends=ends)
+    floating = partial(is_floating, in_float=in_float, chip=chip)
+    faster = faster_in_floats(func, now, chip, floating, stays)
+    now |= dict.fromkeys(faster, FALLBACK)
+    return faster | between_floats(func, now, floating, stays)
 
 
 def _stays(op: Operation, table: Mapping[str, str], ends: Ends) -> bool:

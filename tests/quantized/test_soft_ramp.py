@@ -2,19 +2,38 @@
 
 import numpy as np
 import pytest
+from tests.kernels.harness import Case, run
+from tests.local.groups import run_grouped
 from tests.quantized.quant_cases import S8, U8, QuantCase, check
 from xdsl.dialects.builtin import f32
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.dialects.interpreters.families.activation import ACTIVE_MODES
 from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import soft_ramp
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.tpu.enums import ActiveMode
 from xdsl_tpu.passes.calibration.steps import Step
-from xdsl_tpu.passes.lowering.int8.soft_ramp import CLOSE, MOST, RAMPS, Ramp, ramp_of
+from xdsl_tpu.passes.layer_group.values import Secs
+from xdsl_tpu.passes.lowering.int8.soft_ramp import (
+    CLOSE,
+    CLOSE_FLOATS,
+    MOST,
+    RAMPS,
+    Ramp,
+    float_ramp_of,
+    ramp_of,
+)
 
 RANGES = (0.3, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 40.0)
 SHAPES = {"i8": S8, "u8": U8}
+
+
+def as_text(ramp: Ramp) -> dict[str, str]:
+    """Attributes of an op in IR."""
+    numbers = ", ".join(f"{term:.17e} : f64" for term in ramp.terms)
+    plain = {"factor": ramp.factor, "limit": ramp.limit, "scale": ramp.scale}
+    return {name: f"{one:.17e} : f64" for name, one in plain.items()} | {"terms": f"[{numbers}]"}
 
 
 def chosen(mode: ActiveMode, reach: float, signed: bool = True) -> Ramp | None:
@@ -51,6 +70,56 @@ def test_none_where_there_is_none() -> None:
     assert ramp_of(ActiveMode.GELU, Step(0.03, True, 5), UniformType.of(8, f32, 0.03)) is None
 
 
+def chosen_in_floats(mode: ActiveMode, reach: float) -> Ramp | None:
+    """The same of f16."""
+    largest = float(ACTIVE_MODES[mode.value](np.array(reach)))
+    return float_ramp_of(mode, Step(reach / 127, True), UniformType.of(8, f32, largest / 127))
+
+
+@pytest.mark.parametrize("mode", RAMPS)
+@pytest.mark.parametrize("reach", [3.0, 6.0, 16.0, 40.0])
+def test_floats_are_as_close(reach: float, mode: ActiveMode) -> None:
+    """Within the range by a part of a step; beyond, as if the range were as large."""
+    ramp = chosen_in_floats(mode, reach)
+    assert ramp is not None
+    assert (ramp.factor, ramp.scale) == (1.0, 1.0)
+    numbers = np.random.default_rng(3).uniform(-4 * reach, 4 * reach, 3000).astype(np.float16)
+    exact = ACTIVE_MODES[mode.value](numbers.astype(np.float64))
+    step = float(ACTIVE_MODES[mode.value](np.array(reach))) / 127
+    allowed = CLOSE_FLOATS * step * np.maximum(1, np.abs(numbers.astype(np.float64)) / reach)
+    off = np.abs(soft_ramp(numbers, *ramp).astype(np.float64) - exact)
+    assert (off / allowed).max() <= 1.1  # other numbers than those that it was chosen by
+
+
+def test_no_ramp_of_floats() -> None:
+    """Where steps are finer than f16 gives the bump, with zero points, of another function."""
+    fine = UniformType.of(8, f32, 1e-6)
+    step = Step(0.03, True)
+    assert float_ramp_of(ActiveMode.GELU, step, fine) is None
+    assert float_ramp_of(ActiveMode.TANH, step, UniformType.of(8, f32, 0.01)) is None
+    assert float_ramp_of(ActiveMode.GELU, step, UniformType.of(8, f32, 0.03, 5)) is None
+    assert float_ramp_of(ActiveMode.GELU, Step(0.03, True, 5), UniformType.of(8, f32, 0.03)) is None
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(1.0, 1.0), (0.75, 1.0), (1.0, 3.0), (0.75, 3.0)])
+def test_of_floats(factor: float, scale: float) -> None:
+    """From DDR to DDR and on slices the same bits as here, those of infinities included."""
+    ramp = chosen_in_floats(ActiveMode.SILU, 6.0)
+    assert ramp is not None
+    ramp = ramp._replace(factor=factor, scale=scale)
+    case, shape = Case("f16"), (2, 70, 9, 7)
+    case.input("x", shape, 8.0)
+    case.op("tpu.SoftRamp", ["x"], as_text(ramp), "y", shape)
+    sliced = run_grouped(case, GroupType.NORMAL, Secs(n=2))
+    expected = soft_ramp(case.inputs["x"], *ramp).astype(np.float32)
+    np.testing.assert_array_equal(sliced.simulated, expected)
+    case.inputs["x"].flat[:2] = np.inf, -np.inf
+    whole = run(case)
+    expected = soft_ramp(case.inputs["x"], *ramp).astype(np.float32)
+    np.testing.assert_array_equal(whole.simulated, expected)
+    np.testing.assert_array_equal(whole.expected, expected)
+
+
 @pytest.mark.parametrize("kinds", [("i8", "i8"), ("u8", "u8"), ("u8", "i8"), ("i8", "u8")])
 @pytest.mark.parametrize("mode", RAMPS)
 @pytest.mark.parametrize("reach", [1.5, 4.0, 16.0])
@@ -63,14 +132,7 @@ def test_the_machine_computes_the_same(
     case = QuantCase()
     shape = (2, 70, 4, 256)
     x = case.integers("x", shape, SHAPES[kinds[0]])
-    numbers = ", ".join(f"{term:.17e} : f64" for term in ramp.terms)
-    attributes = {
-        "factor": f"{ramp.factor:.17e} : f64",
-        "limit": f"{ramp.limit:.17e} : f64",
-        "scale": f"{ramp.scale:.17e} : f64",
-        "terms": f"[{numbers}]",
-    }
-    case.op("tpu.SoftRamp", [x], attributes, "y", shape, SHAPES[kinds[1]])
+    case.op("tpu.SoftRamp", [x], as_text(ramp), "y", shape, SHAPES[kinds[1]])
     check(case)
 
 

@@ -282,24 +282,39 @@ def _soft_ramp(op: Operation, types: Types) -> ElementWise:
     """Between 8 bits: in f16 from the cast of the operand to that of the result."""
     assert isinstance(op, tpu.SoftRampOp)
     if any(kind.bytes > 1 for kind in (types.out, *types.operands)):
-        raise NoKernel(f"{where(op)}: only 8-bit operands and results have a kernel")
+        raise NoKernel(
+            f"{where(op)}: only operands and results of 8 bits, or of f16, have a kernel"
+        )
     factor, limit, scale = op.factor.value.data, op.limit.value.data, op.scale.value.data
 
     def compute(emitter: Emitter, work: Work) -> None:
         a, value, b = work.scratch
         emitter.cast(a, work.operands[0])
         emitter.arith(Arith.MUL, value, a, factor)
-        emitter.absolute(b, value)
-        emitter.arith(Arith.MIN, a, b, limit)
-        emitter.taylor(b, a, work.tables[0])
-        emitter.arith(Arith.MAX, a, value, 0.0)
-        emitter.arith(Arith.SUB, value, a, b)
+        less_polynomial(emitter, value, value, (a, b), limit, work.tables[0])
         if scale != 1:
             emitter.arith(Arith.MUL, a, value, scale)
             value = a
         emitter.cast(work.out, value, Rounding.HALF_AWAY)
 
     return ElementWise(compute, (Scratch(DType.F16),) * 3, (floats(op.terms),), DType.F16)
+
+
+def less_polynomial(
+    emitter: Emitter,
+    out: LocalTensor,
+    value: LocalTensor,
+    scratch: tuple[LocalTensor, LocalTensor],
+    limit: float,
+    table: LocalTensor,
+) -> None:
+    """out = max(value, 0) - p(min(|value|, limit)), all of f16; it may be value itself."""
+    a, b = scratch
+    emitter.absolute(b, value)
+    emitter.arith(Arith.MIN, a, b, limit)
+    emitter.taylor(b, a, table)
+    emitter.arith(Arith.MAX, a, value, 0.0)
+    emitter.arith(Arith.SUB, out, a, b)
 
 
 DESCRIPTIONS: dict[type[Operation], Describe] = {

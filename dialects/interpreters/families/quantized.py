@@ -228,7 +228,7 @@ def requantize_float(call: Call) -> Array:
 
 
 def soft_ramp(call: Call) -> Array:
-    """max(v, 0) - p(min(|v|, limit)) of v = x * factor, in f16, then rounded."""
+    """max(v, 0) - p(min(|v|, limit)) of v = x * factor, in f16, then rounded between integers."""
     value = ramp(
         call.tensor(),
         call.number("factor"),
@@ -236,6 +236,8 @@ def soft_ramp(call: Call) -> Array:
         call.numbers("terms"),
         call.number("scale"),
     )
+    if not is_integer(element_type(call.op.results[0].type)):
+        return value.astype(np.float32)
     return finished(call, round_half_away(value))
 
 

@@ -41,7 +41,7 @@ def float_mode_of(
     if mode is None:
         return None
     steps = [step_of(value, asymmetric) for value in (op.operands[0], op.results[0])]
-    if not all(map(_is_near, steps)):
+    if not all(map(is_near, steps)):
         return None
     cycles = taken(mode, chip)
     if cycles is None:
@@ -62,7 +62,8 @@ def function_of(op: Operation) -> ActiveMode | None:
     return (IN_F32 | IN_MODE).get(type(op))
 
 
-def _is_near(step: Step | None) -> bool:
+def is_near(step: Step | None) -> bool:
+    """Whether F16 holds what 8 bits do of a range, without a zero point."""
     return step is not None and not step.zero_point and step.scale * SIGNED_MAX <= F16_REACH
 
 
@@ -92,13 +93,13 @@ def taken(mode: ActiveMode, chip: Chip) -> Taken | None:
     entries = TensorType(IntegerType(8), (1, 1, 1, 256))
     table = top.WeightOp.make("table", (), result_types=[entries]).output
     by_table = tpu.LutOp.make("t", [x, table], result_types=[bytes_])
+    terms = (0.5,) * USUAL_TERMS
+    ramp = tpu.SoftRampOp.make("r", [x], result_types=[bytes_], factor=0.5, limit=4.0, terms=terms)
     function = tpu.ActiveOp.make("f", [y], result_types=[halves], mode=mode)
     casts = [
         tpu.CastOp.make("i", [x], result_types=[halves], with_scale=True),
         tpu.CastOp.make("o", [y], result_types=[bytes_], with_scale=True),
     ]
-    terms = (0.5,) * USUAL_TERMS
-    ramp = tpu.SoftRampOp.make("r", [x], result_types=[bytes_], factor=0.5, limit=4.0, terms=terms)
     try:
         around = sum(_cycles(one, chip) for one in casts)
         short = _cycles(ramp, chip) if mode in RAMPS else 0

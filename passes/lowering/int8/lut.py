@@ -10,14 +10,15 @@ from xdsl_tpu.dialects.interpreters.families.activation import (
     ACTIVE_MODES,
     ACTIVE_MODES_WITH_COEFFICIENTS,
 )
+from xdsl_tpu.dialects.precision import Precision, precision_of
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.calibration.steps import Step, result_element, step_of
 from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import F16, INT8, LoweringContext
-from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of, function_of
+from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of, function_of, is_near
 from xdsl_tpu.passes.lowering.int8.scales import Array, round_half_away, saturate
-from xdsl_tpu.passes.lowering.int8.soft_ramp import Ramp, ramp_of
+from xdsl_tpu.passes.lowering.int8.soft_ramp import Ramp, float_ramp_of, ramp_of
 from xdsl_tpu.passes.lowering.int8.types import SI8, UI8, new_weight
 from xdsl_tpu.passes.tensors import element_of, required_name
 
@@ -143,6 +144,10 @@ def look_up(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     if step is None:
         return None
     wanted = result_element(op.results[0], ctx.asymmetric)
+    if not isinstance(element_of(op.operands[0]), UniformType):
+        short = short_in_floats(op, ctx)
+        if short is not None:
+            return short
     ramp = None if ctx.by_tables else _ramp(op, step, wanted, ctx)
     if ramp is not None:
         attributes = ramp._asdict()
@@ -155,6 +160,22 @@ def look_up(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         values = _rectified(values)
     table = table_of(values, step, wanted, required_name(op), ctx)
     return build(op, ctx, tpu.LutOp, (op.operands[0], table), INT8, keep=False)
+
+
+def short_in_floats(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """A function of floats for whose result 8 bits would be enough, as a ramp less a polynomial in
+    F16; None where it is none, a range is not known or beyond F16, or the module asks for exact
+    sequences."""
+    mode = function_of(op)
+    if mode is None or ctx.by_tables or ctx.asymmetric or precision_of(op) is not Precision.FAST:
+        return None
+    step, made = step_of(op.operands[0]), step_of(op.results[0])
+    if step is None or not is_near(step) or not is_near(made):
+        return None
+    ramp = float_ramp_of(mode, step, result_element(op.results[0]))
+    if ramp is None:
+        return None
+    return build(op, ctx, tpu.SoftRampOp, op.operands[:1], F16, keep=False, **ramp._asdict())
 
 
 def _ramp(op: Operation, step: Step, wanted: UniformType, ctx: LoweringContext) -> Ramp | None:

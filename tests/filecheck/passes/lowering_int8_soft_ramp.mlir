@@ -2,8 +2,8 @@
 // RUN: tpu-opt %s --weights %S/Inputs/weights.npz --convert-top-to-tpu="mode=INT8 chip=bm1684x by_tables=true" | filecheck %s --check-prefix=TABLES
 // RUN: tpu-opt %s --weights %S/Inputs/weights.npz --convert-top-to-tpu="mode=INT8 chip=bm1684x asymmetric=true" | filecheck %s --check-prefix=POINTS
 
-// A function of integers that is nearly a ramp is one less a polynomial; one of floats stays with them, and another is no ramp.
-// CHECK: "tpu.Active"{{.*}}active_mode GELU{{.*}}f16
+// A function that is nearly a ramp is one less a polynomial, of integers and of floats that 8 bits would be enough for; another is no ramp.
+// CHECK: "tpu.SoftRamp"(%{{.*}}) {factor = 1.000000e+00 : f64, {{.*}}} : (tensor<2x8xf16>) -> tensor<2x8x!quant.calibrated<f16<{{[^>]*}}>>> loc("gelu")
 // CHECK: "tpu.Lut"
 // CHECK: "tpu.SoftRamp"(%{{.*}}) {factor = {{.*}}, limit = {{.*}}, scale = {{.*}}, terms = [{{.*}}]} : (tensor<2x8x!quant.uniform<i8:f32, {{[^>]*}}>>) -> tensor<2x8x!quant.uniform<i8:f32, {{[^>]*}}>> loc("silu")
 // CHECK: "tpu.Active"{{.*}}active_mode TANH{{.*}}f16
