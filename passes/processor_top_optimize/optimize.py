@@ -36,6 +36,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     shuffle_channel,
     split_matmul,
     swap_dim_inner,
+    upsampled_lines,
 )
 
 PATTERNS: PatternTable = {
@@ -52,7 +53,7 @@ PATTERNS: PatternTable = {
         large_filter.LargeFilter(),
         depthwise.SplitDepthwise(),
     ),
-    top.DeconvOp: (conv.DeconvRowsToPlanes(),),
+    top.DeconvOp: (conv.DeconvRowsToPlanes(), upsampled_lines.DepthwiseDeconvByPhases()),
     top.DivOp: (arithmetic.DivBySqrt(),),
     top.MatMulOp: (
         split_matmul.SplitMatMulPattern(),
