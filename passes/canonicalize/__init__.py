@@ -112,6 +112,7 @@ PATTERNS: PatternTable = {
         matmul_permute_split.MatmulWithPermuteAndSplit(),
         matmul.MatMulWithBias(),
         matmul.MatMulWithEqualBias(),
+        matmul.MatMulWithColumnFactors(),
         matmul.NoKeepDimsAddReshape(),
         matmul.RepeatedWeightToRows(),
         matmul.SliceMatMul(),

@@ -26,6 +26,7 @@ from xdsl_tpu.passes.graph import (
     tensor_like,
     users,
 )
+from xdsl_tpu.passes.half_range import holds, magnitude
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 _FEWEST_DIMS = 3
@@ -95,6 +96,49 @@ class MatMulWithEqualBias(RewritePattern):
         )
         merged.do_relu, merged.relu_limit = addition.do_relu, addition.relu_limit
         rewriter.replace(addition, [bias, merged])
+        rewriter.erase(op)
+
+
+class MatMulWithColumnFactors(RewritePattern):
+    """Mul(MatMul(x, W, b), c) -> MatMul(x, W c, b c), when c has one element a column.
+
+    Integers that a network was quantised to stand in W, and their scales in c: f16 does not hold
+    the sums of the former. Weights stay what it holds.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        product = sole_user(op.output, top.MulOp)
+        if product is None or has_relu(op) or len(product.inputs) != 2:
+            return
+        if not has_shapes(op.right, *product.inputs) or not is_like(product.output, op.output):
+            return
+        flags = op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch
+        if any(flag.value.data for flag in flags) or len(shape_of(op.right)) != 2:
+            return
+        factor = next((value for value in product.inputs if value is not op.output), None)
+        columns = shape_of(op.output)[-1]
+        if factor is None or shape_of(factor)[-1:] != (columns,):
+            return
+        matrix, factors = (values_of(value) for value in (op.right, factor))
+        if matrix is None or factors is None or factors.size != columns:
+            return
+        scaled, operands = matrix * factors.reshape(-1), [op.input, op.right, op.bias]
+        if not holds(magnitude(scaled)) and holds(magnitude(matrix)):
+            return
+        made = [make_weight(op, derived_name(product, "_factors"), scaled)]
+        if not is_none(op.bias):
+            bias = values_of(op.bias)
+            if bias is None or bias.size != columns:
+                return
+            added = bias * factors.reshape(*(1,) * (bias.ndim - 1), -1)
+            made.append(make_weight(op, derived_name(product, "_bias"), added))
+        operands[1 : 1 + len(made)] = [weight.output for weight in made]
+        merged = rebuilt(
+            op, operands=operands, result_types=product.result_types, location=product.location
+        )
+        merged.do_relu, merged.relu_limit = product.do_relu, product.relu_limit
+        rewriter.replace(product, [*made, merged])
         rewriter.erase(op)
 
 

@@ -217,3 +217,37 @@ func.func @slope(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
 // CHECK-LABEL: func.func @slope
 // CHECK: %1 = "top.LeakyRelu"(%0){{.*}}alpha = 5.000000e-01 : f64{{.*}}-> tensor<4x8xf32>
 // CHECK-NEXT: return %1 : tensor<4x8xf32>
+
+// -----
+
+// One factor a column, with what was added before.
+func.func @column_factors(%arg_x: tensor<2x5x8xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<8x6xf32> loc("random_8x6")
+  %b = "top.Weight"() : () -> tensor<6xf32> loc("random_6")
+  %p = "top.MatMul"(%x, %w, %b) : (tensor<2x5x8xf32>, tensor<8x6xf32>, tensor<6xf32>) -> tensor<*xf32> loc("p")
+  %y = "top.Mul"(%p, %b) {do_relu = true} : (tensor<*xf32>, tensor<6xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @column_factors
+// CHECK: "top.MatMul"{{.*}}do_relu = true{{.*}}-> tensor<2x5x6xf32>
+// CHECK-NOT: "top.Mul"
+// CHECK: return
+
+// -----
+
+// Factors of rows stay, and products that are read twice.
+func.func @no_column_factors(%arg_x: tensor<2x6x8xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x6x8xf32>) -> tensor<2x6x8xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<8x6xf32> loc("random_8x6")
+  %b = "top.Weight"() : () -> tensor<6xf32> loc("random_6")
+  %p = "top.MatMul"(%x, %w, %none) : (tensor<2x6x8xf32>, tensor<8x6xf32>, none) -> tensor<*xf32> loc("p")
+  %y = "top.Mul"(%p, %b) : (tensor<*xf32>, tensor<6xf32>) -> tensor<*xf32> loc("y")
+  return %y, %p : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @no_column_factors
+// CHECK: "top.MatMul"
+// CHECK: "top.Mul"
