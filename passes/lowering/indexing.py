@@ -15,6 +15,8 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.far_index import FURTHEST, FarIndex, mark_of
 from xdsl_tpu.dialects.integers import INTEGER
+from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
+from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.steps import Array, Steps
@@ -22,7 +24,7 @@ from xdsl_tpu.passes.tensors import element_of, shape_of
 
 
 def _gather(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """gather(x, i) -> Gather(x, i) with indices from 0 on."""
+    """gather(x, i) -> Gather(x, i) with indices from 0 on; a movement where windows slide."""
     assert isinstance(op, top.GatherOp)
     do, shape = Steps(op, ctx), shape_of(op.input)
     axis = op.axis.value.data % len(shape)
@@ -31,9 +33,38 @@ def _gather(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         indices = _from_start(do, op.indices, np.array([shape[axis]]))
     else:
         places = _places(do, known[..., None], shape, [axis])[..., 0]
+        moved = _windows(places, shape, axis)
+        if moved is not None:
+            boxes = tpu.RearrangeOp.listed(moved)
+            source = ctx.as_type(op.input, ctx.element)
+            return build(op, ctx, tpu.RearrangeOp, (source,), ctx.element, keep=False, boxes=boxes)
         kept = np.array_equal(places, known)
         indices = ctx.as_type(op.indices, INTEGER) if kept else do.integers("from_start", places)
     return build(op, ctx, tpu.GatherOp, (ctx.as_type(op.input, ctx.element), indices), ctx.element)
+
+
+def _windows(places: Array, shape: Sequence[int], axis: int) -> Movement | None:
+    """What a matrix of indices reads along an axis, if both its rows and its columns are evenly
+    apart, as those of windows that slide."""
+    if places.ndim != 2 or min(places.shape) < 2:
+        return None
+    first = int(places[0, 0])
+    down, across = int(places[1, 0]) - first, int(places[0, 1]) - first
+    rows, columns = places.shape
+    slid = [
+        first + row * down + column * across for row in range(rows) for column in range(columns)
+    ]
+    if min(down, across) <= 0 or places.reshape(-1).tolist() != slid:
+        return None
+    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    digits = (
+        Digit(outer, rows * columns * inner, shape[axis] * inner),
+        Digit(rows, columns * inner, down * inner),
+        Digit(columns, inner, across * inner),
+        Digit(inner, 1, 1),
+    )
+    box = Box(0, first * inner, digits).simplified()
+    return Movement(outer * places.size * inner, (Moved(0, IndexMap((box,))),))
 
 
 def _from_start(do: Steps, indices: SSAValue, sizes: Array) -> SSAValue:
