@@ -116,7 +116,7 @@ def drop(op: Operation, value: SSAValue, rewriter: PatternRewriter) -> None:
         and is_calibrated(op.results[0])
         and not isinstance(maker, WeightOp)
     ):
-        rewriter.replace_value_with_new_type(value, op.results[0].type)
+        value = rewriter.replace_value_with_new_type(value, op.results[0].type)
     rewriter.replace(op, (), (value,))
 
 

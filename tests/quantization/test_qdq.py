@@ -365,3 +365,26 @@ def test_pairs_within_a_function_do_not_part_it() -> None:
         "top.Tanh",
         "top.GELU",
     ]
+
+
+def test_a_range_stays_when_what_has_it_goes() -> None:
+    stored = [
+        numpy_helper.from_array(np.array(0.1, np.float32), "s"),
+        numpy_helper.from_array(np.array(0, np.int8), "z"),
+        numpy_helper.from_array(np.eye(8, dtype=np.float32), "w"),
+        numpy_helper.from_array(np.array([4, 8], np.int64), "shape"),
+    ]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["product"]),
+        helper.make_node("Reshape", ["product", "shape"], ["same"]),
+        helper.make_node("QuantizeLinear", ["same", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+    ]
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, (4, 8)) for n in "xy"]
+    graph = helper.make_graph(nodes, "stays", values[:1], values[1:], stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    module = import_onnx(model)
+    run_stage(module, "top", Settings("INT8"))
+    module.verify()
+    (product,) = (op for op in module.walk() if op.name == "top.MatMul")
+    assert "calibrated" in str(product.results[0].type)
