@@ -12,19 +12,24 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.tpu.local import LocalReshape
 from xdsl_tpu.passes.constants import reshaped_weight
 from xdsl_tpu.passes.graph import rebuilt
 from xdsl_tpu.passes.layer_group.base_groups import why_not_local
+from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.place_values.changes import Changes
 from xdsl_tpu.passes.place_values.components import Component, Port
 from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of, size_in_bytes
 
 WORTH = 0.95
 """Another way of seeing values must cost at most this share of what they cost as they stand."""
+
+SHORTEST = 600.0
+"""Cycles that a store and a load take however little they move: one block of one channel of DDR
+(docs/hardware/cycles.md#transfers)."""
 
 
 def viewed_op(op: LaneView, view: Viewed, operands: Iterable[SSAValue]) -> Operation:
@@ -52,8 +57,17 @@ class Chooser:
 
     def choose(self, component: Component) -> Lanes | None:
         """The best images and channels; None when values are best seen as they stand."""
-        if not component.ops:
+        options = self.options(component)
+        costs = {lanes: self.cost(component, lanes) for lanes in options}
+        best = min(costs, key=lambda lanes: costs[lanes], default=None)
+        if best is None or costs[best] > WORTH * self.as_it_stands(component):
             return None
+        return best
+
+    def options(self, component: Component) -> list[Lanes]:
+        """The images and channels that may be better than how values stand."""
+        if not component.ops:
+            return []
         elements = math.prod(shape_of(component.values[0]))
         wanted = component.wanted()
         # An op by itself sees its values as it likes.
@@ -61,12 +75,7 @@ class Chooser:
         idle = in_company and any(map(self._is_idle, component.values))
         if idle or any(map(self._is_short, component.values)):
             wanted += component.even(self.chip.lanes)
-        options = [lanes for lanes in dict.fromkeys(wanted) if elements % max(1, lanes.rows) == 0]
-        costs = {lanes: self.cost(component, lanes) for lanes in options}
-        best = min(costs, key=lambda lanes: costs[lanes], default=None)
-        if best is None or costs[best] > WORTH * self.as_it_stands(component):
-            return None
-        return best
+        return [lanes for lanes in dict.fromkeys(wanted) if elements % max(1, lanes.rows) == 0]
 
     def as_it_stands(self, component: Component) -> float:
         """What a component costs when nothing is changed."""
@@ -80,7 +89,7 @@ class Chooser:
             if not port.takes(lanes) and not self._is_global(port.op):
                 is_read = port.index is not None
                 made, read = (lanes, port.lanes) if is_read else (port.lanes, lanes)
-                total += self.changes.price(port.value, made, read)
+                total += self._change(port.value, made, read)
             total += self._crossing(port, lanes)
         return total
 
@@ -91,7 +100,10 @@ class Chooser:
 
     def _is_idle(self, value: SSAValue) -> bool:
         """Whether a value leaves at least half of the lanes empty as it stands."""
-        return 2 * lanes_of(shape_of(value)).channels <= self.chip.lanes
+        return self._leaves_empty(lanes_of(shape_of(value)).channels)
+
+    def _leaves_empty(self, channels: int) -> bool:
+        return 2 * channels <= self.chip.lanes
 
     def _crossing(self, port: Port, lanes: Lanes | None) -> float:
         """What is lost where a value comes from DDR or goes there in runs shorter than a row of
@@ -110,7 +122,7 @@ class Chooser:
         met = [op.results[0], *given]
         if lanes is None:
             if self._is_global(op):
-                return sum(map(self.changes.transfer, met))
+                return sum(map(self._transfer, met))
             return self._work(op, lanes_of(shape_of(op.results[0])))
         if isinstance(op, LocalReshape):
             return 0.0
@@ -119,9 +131,9 @@ class Chooser:
             return self._work(op, lanes)
         own = self._own(op, lanes)
         if own is None:
-            return sum(map(self.changes.transfer, met))
-        before = sum(self.changes.price(value, lanes, own) for value in given)
-        return before + self._work(op, own) + self.changes.price(op.results[0], own, lanes)
+            return sum(map(self._transfer, met))
+        before = sum(self._change(value, lanes, own) for value in given)
+        return before + self._work(op, own) + self._change(op.results[0], own, lanes)
 
     def exceptions(self, component: Component, lanes: Lanes) -> dict[SSAValue, Lanes]:
         """The results of ops that are to be seen under lanes of their own, and these."""
@@ -160,6 +172,14 @@ class Chooser:
         groups = lanes.images * math.ceil(lanes.channels / self.chip.lanes)
         return groups * math.ceil(inner / self.chip.eu(element_bytes(result)))
 
+    def _transfer(self, value: SSAValue) -> float:
+        """A way through DDR."""
+        return self.changes.transfer(value)
+
+    def _change(self, value: SSAValue, made: Lanes, read: Lanes) -> float:
+        """A change of lanes."""
+        return self.changes.price(value, made, read)
+
     def _is_global(self, op: Operation) -> bool:
         if op not in self._global:
             self._global[op] = why_not_local(op) is not None
@@ -172,6 +192,49 @@ class Chooser:
         refused = why_not_local(trial) is not None
         trial.drop_all_references()
         return refused
+
+
+@dataclass
+class SureChooser(Chooser):
+    """Costs in which ops take as many passes as their commands do, and each change of lanes what it
+    takes through DDR: what gains by these is sure to."""
+
+    prices: Prices = field(kw_only=True)
+    _passes: dict[Operation, float] = field(default_factory=dict[Operation, float])
+
+    def better(self, component: Component, chosen: Lanes | None) -> Lanes | None:
+        """Images and channels that fill the lanes, where those `chosen` do not and they are better
+        than these; else the ones chosen."""
+        stands = min(lanes_of(shape_of(value)).channels for value in component.values)
+        if not self._leaves_empty(stands if chosen is None else chosen.channels):
+            return chosen
+        full = (one for one in self.options(component) if not self._leaves_empty(one.channels))
+        costs = {lanes: self.cost(component, lanes) for lanes in full}
+        best = min(costs, key=lambda lanes: costs[lanes], default=None)
+        if best is None:
+            return chosen
+        now = self.as_it_stands(component) if chosen is None else self.cost(component, chosen)
+        return best if costs[best] < WORTH * now else chosen
+
+    def _work(self, op: LaneView, lanes: Lanes) -> float:
+        if op not in self._passes:
+            self._passes[op] = self._measured(op)
+        return self._passes[op] * super()._work(op, lanes)
+
+    def _measured(self, op: LaneView) -> float:
+        """What commands of an op take for each pass over its result as it stands; one of a product,
+        whose time depends on more than how full the lanes are, and of what has no local form."""
+        if isinstance(op, tpu.MatMulOp) or self._is_global(op):
+            return 1.0
+        cycles = self.prices.compute(op, Part(self.chip.lanes))
+        one = super()._work(op, lanes_of(shape_of(op.results[0])))
+        return max(1.0, cycles / one) if cycles and one else 1.0
+
+    def _transfer(self, value: SSAValue) -> float:
+        return super()._transfer(value) + SHORTEST
+
+    def _change(self, value: SSAValue, made: Lanes, read: Lanes) -> float:
+        return self._transfer(value)
 
 
 def _stand_in(value: SSAValue, shape: Shape | None) -> SSAValue:

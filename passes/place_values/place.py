@@ -10,9 +10,10 @@ from xdsl.passes import ModulePass
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes
 from xdsl_tpu.dialects.weights import known_weights
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
+from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.place_values.changes import Changes
-from xdsl_tpu.passes.place_values.choose import Chooser
+from xdsl_tpu.passes.place_values.choose import Chooser, SureChooser
 from xdsl_tpu.passes.place_values.components import components
 from xdsl_tpu.passes.place_values.rewrite import Rewriter
 from xdsl_tpu.passes.tensors import functions
@@ -53,10 +54,14 @@ class PlaceValuesPass(ModulePass):
         chip = chip_of(op, self.chip)
         for func in functions(op):
             block = func.body.block
-            chooser = Chooser(chip, Changes(chip, self.in_lanes))
+            changes = Changes(chip, self.in_lanes)
+            chooser, sure = (
+                Chooser(chip, changes),
+                SureChooser(chip, changes, prices=Prices(chip, op)),
+            )
             chosen: dict[SSAValue, Lanes] = {}
             for component in components(computing_ops(block)):
-                lanes = chooser.choose(component)
+                lanes = sure.better(component, chooser.choose(component))
                 if lanes is not None:
                     chosen |= dict.fromkeys(component.values, lanes)
                     chosen |= chooser.exceptions(component, lanes)

@@ -14,6 +14,8 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, lanes_of, row_shape, stretched_shapes
 from xdsl_tpu.dialects.text import parse_module
 from xdsl_tpu.passes.place_values.changes import Changes
+from xdsl_tpu.passes.place_values.choose import SureChooser
+from xdsl_tpu.passes.place_values.components import Component
 from xdsl_tpu.passes.place_values.rewrite import Rewriter
 from xdsl_tpu.passes.tensors import functions, shape_of
 
@@ -278,6 +280,31 @@ def test_a_product_of_heads_between_images_has_lanes_of_its_own(rows: int) -> No
     after = assert_same_numbers(module, f'{PASSES[:-1]} in_lanes="true"}}')
     (product,) = ops_of(after, tpu.MatMulOp)
     assert shape_of(product.output) == (4, rows, 36)
+
+
+def first_choice(_: SureChooser, __: Component, chosen: Lanes | None) -> Lanes | None:
+    """Nothing is looked at again."""
+    return chosen
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_many_passes_want_full_lanes(measured: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 256 sequences of 4 tokens, whose products see them one by one: Softmax and GELU take many
+    passes, so that all tokens lie over all lanes, and the products change them."""
+    if not measured:
+        monkeypatch.setattr(SureChooser, "better", first_choice)
+    net = Net()
+    value = net.input("x", 256, 4, 128)
+    for number in range(2):
+        turned = net.op(top.PermuteOp, f"turned{number}", (value,), order=[0, 2, 1])
+        scores = net.op(top.MatMulOp, f"scores{number}", (value, turned, net.none))
+        scores = net.op(top.SoftmaxOp, f"softmax{number}", (scores,), axis=2)
+        value = net.op(top.MatMulOp, f"mixed{number}", (scores, value, net.none))
+    value = net.op(top.MatMulOp, "wide", (value, net.weight("w", 128, 512), net.none))
+    value = net.op(top.GELUOp, "active", (value,))
+    after = assert_same_numbers(net.module(value), f'{PASSES[:-1]} in_lanes="true"}}')
+    (active,) = ops_of(after, tpu.ActiveOp)
+    assert lanes_of(shape_of(active.output)) == (Lanes(1, 1024) if measured else Lanes(256, 4))
 
 
 def test_lanes_that_stay_empty_make_changes_dear() -> None:
