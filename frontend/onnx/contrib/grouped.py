@@ -9,18 +9,8 @@ from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
 from xdsl_tpu.frontend.onnx.contrib.attention import Heads, rotated, split_heads
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
-PAST, LENGTHS, TOTAL, COS, PLACES, BIAS, SINK, SCALES, NORMS, VALID = (
-    3,
-    5,
-    6,
-    7,
-    9,
-    10,
-    11,
-    12,
-    14,
-    16,
-)
+PAST, LENGTHS, TOTAL, COS, PLACES = 3, 5, 6, 7, 9
+BIAS, SINK, SCALES, NORMS, VALID = 10, 11, 12, 14, 16
 """Where operands begin: keys and values from before, last rows of sequences, rows of the longest,
 rotary tables, places of rows, what is added to scores, more of a denominator, scales of integers,
 factors of norms, numbers of rows that are no padding."""
@@ -80,9 +70,8 @@ def grouped_attention(body: Body) -> None:
 def _refuse(body: Body) -> None:
     node = body.node
     if any(node.attribute(name, value) != value for name, value in FREE.items()):
-        raise UnsupportedNode(
-            "windows of a cache, caches of integers and scores as a result are not"
-        )
+        what = "windows of a cache, caches of integers and scores as a result"
+        raise UnsupportedNode(f"{what} are not supported")
     kinds = [node.attribute(f"{one}_quant_type", b"NONE") for one in "kv"]
     if (
         node.input(SCALES)
