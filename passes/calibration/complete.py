@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.calibration.import_table import REORDERS
 from xdsl_tpu.passes.calibration.ranges import (
     Range,
     ends_in_relu,
@@ -22,19 +23,7 @@ from xdsl_tpu.passes.calibration.ranges import (
 from xdsl_tpu.passes.calibration.spread import BACKWARD_TO_ALL, FORWARD, constant_of, holds_constant
 from xdsl_tpu.passes.tensors import is_weight
 
-MOVING = (
-    top.Depth2SpaceOp,
-    top.FlattenOp,
-    top.PermuteOp,
-    top.ReshapeOp,
-    top.ReverseOp,
-    top.ShuffleChannelOp,
-    top.SqueezeOp,
-    top.SwapDimInnerOp,
-    top.TileOp,
-    top.UnsqueezeOp,
-    top.UpsampleOp,
-)
+MOVING = (*REORDERS, top.UpsampleOp)
 """Ops whose result has the numbers of their operand, all of them."""
 
 FLAT_BELOW: dict[type[Operation], float] = {top.GELUOp: 4.0, top.SiLUOp: 8.0}

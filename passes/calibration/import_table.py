@@ -23,21 +23,21 @@ from xdsl_tpu.passes.module_state import (
 )
 from xdsl_tpu.passes.tensors import functions
 
-MOVES = (
-    top.ConcatOp,
+REORDERS = (
     top.Depth2SpaceOp,
     top.FlattenOp,
     top.PermuteOp,
     top.ReshapeOp,
     top.ReverseOp,
     top.ShuffleChannelOp,
-    top.SliceOp,
-    top.SplitOp,
     top.SqueezeOp,
     top.SwapDimInnerOp,
     top.TileOp,
     top.UnsqueezeOp,
 )
+"""Ops whose result has the numbers of their operand, all of them."""
+
+MOVES = (*REORDERS, top.ConcatOp, top.SliceOp, top.SplitOp)
 """Ops whose results hold numbers of their operands only: they need no line of their own."""
 
 
