@@ -13,6 +13,9 @@ from xdsl_tpu.passes.constants import is_f32_weight, values_of
 from xdsl_tpu.passes.graph import sole_producer, tensor_like
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
+VIEWS = (top.ReshapeOp, top.SqueezeOp, top.UnsqueezeOp)
+"""Ops that give a value another shape and move nothing."""
+
 ReluOp = TypeVar("ReluOp", bound=FusedReluOp)
 SumOrProduct = TypeVar("SumOrProduct", top.AddOp, top.MulOp)
 
@@ -94,3 +97,12 @@ def inner_with_weight(op: SumOrProduct) -> SumOrProduct | None:
     if inner is None or has_relu(inner) or len(inner.inputs) != 2:
         return None
     return inner if is_f32_weight(inner.inputs[1]) else None
+
+
+def behind_views(value: SSAValue) -> SSAValue:
+    """What changes of shape give a form to that nothing else reads."""
+    owner = value.owner
+    while isinstance(owner, VIEWS) and value.has_one_use():
+        value = owner.operands[0]
+        owner = value.owner
+    return value

@@ -9,14 +9,12 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
-from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.canonicalize.common import behind_views, has_relu
 from xdsl_tpu.passes.canonicalize.gather import progression
 from xdsl_tpu.passes.canonicalize.slice import set_cuts
 from xdsl_tpu.passes.constants import whole_numbers_of
 from xdsl_tpu.passes.graph import has_shapes, sole_producer, tensor_like
 from xdsl_tpu.passes.tensors import shape_of
-
-_VIEWS = (top.ReshapeOp, top.SqueezeOp, top.UnsqueezeOp)
 
 _TAPS_TOGETHER = (0, 1, 2, 4, 3, 5)
 """From N, C, rows of taps, rows, columns of taps, columns."""
@@ -136,15 +134,6 @@ def _cuts(op: top.GatherOp, axis: int) -> tuple[Cut, ...]:
         return ()
     found = [progression([int(index) % size for index in row]) for row in indices]
     return tuple(cut for cut in found if cut is not None) if None not in found else ()
-
-
-def behind_views(value: SSAValue) -> SSAValue:
-    """What changes of shape give a form to that nothing else reads."""
-    owner = value.owner
-    while isinstance(owner, _VIEWS) and value.has_one_use():
-        value = owner.operands[0]
-        owner = value.owner
-    return value
 
 
 def leading(shape: Sequence[int], pixels: tuple[int, int]) -> tuple[int, ...] | None:

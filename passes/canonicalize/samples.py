@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap, row_major
-from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
+from xdsl_tpu.passes.canonicalize.common import VIEWS, behind_views, has_relu, reshape
 from xdsl_tpu.passes.canonicalize.slice import is_static
 from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.graph import (
@@ -26,8 +26,6 @@ from xdsl_tpu.passes.tensors import shape_of
 
 MOST_ROWS = 1 << 24
 """Rows of a table have indices in f32, which are exact up to this one."""
-
-_VIEWS = (top.ReshapeOp, top.SqueezeOp, top.UnsqueezeOp)
 
 
 class SamplesToSums(RewritePattern):
@@ -108,7 +106,7 @@ def _weighted(op: top.ReduceOp) -> _Weighted | None:
 
 def _samplers(value: SSAValue, rows: tuple[int, ...]) -> list[top.GridSamplerOp] | None:
     """The samplers whose results are put together to N, C, queries, positions."""
-    value = _behind_views(value)
+    value = behind_views(value)
     concat = sole_producer(value, top.ConcatOp)
     parts: Sequence[SSAValue] = (value,)
     if concat is not None:
@@ -117,7 +115,7 @@ def _samplers(value: SSAValue, rows: tuple[int, ...]) -> list[top.GridSamplerOp]
         axis = concat.axis.value.data % len(shape_of(concat.output))
         if prod(shape_of(concat.output)[:axis]) != prod(rows):
             return None
-        parts = tuple(map(_behind_views, concat.inputs))
+        parts = tuple(map(behind_views, concat.inputs))
     found: list[top.GridSamplerOp] = []
     for part in parts:
         sampler = sole_producer(part, top.GridSamplerOp)
@@ -129,15 +127,6 @@ def _samplers(value: SSAValue, rows: tuple[int, ...]) -> list[top.GridSamplerOp]
             return None
         found.append(sampler)
     return found
-
-
-def _behind_views(value: SSAValue) -> SSAValue:
-    """What changes of shape give a form to that nothing else reads."""
-    owner = value.owner
-    while isinstance(owner, _VIEWS) and value.has_one_use():
-        value = owner.operands[0]
-        owner = value.owner
-    return value
 
 
 def _summed(
@@ -255,7 +244,7 @@ def _sources(value: SSAValue) -> Iterator[tuple[SSAValue, IndexMap]]:
         total = moved if total is None else total.after(moved)
         if len(total.boxes) > 1:
             return
-        if not isinstance(owner, _VIEWS):
+        if not isinstance(owner, VIEWS):
             yield value, total
 
 

@@ -11,8 +11,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
-from xdsl_tpu.passes.canonicalize.patches import Patches, behind_views, leading, patches_of
+from xdsl_tpu.passes.canonicalize.common import behind_views, has_relu, reshape
+from xdsl_tpu.passes.canonicalize.patches import Patches, leading, patches_of
 from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.constants import make_weight
 from xdsl_tpu.passes.graph import (

@@ -127,12 +127,7 @@ class ConvertTopToTpuPass(ModulePass):
             op_modes(func, mode, table, weights, one.wide, _in_f16(func, description, free))
             for func, one in zip(functions(op), reach, strict=True)
         ]
-        coarse = set[Operation]()
-        if free and mode == "INT8":
-            for func, one in zip(functions(op), modes, strict=True):
-                chosen = chosen_floats(func, one, table, free)
-                one |= dict.fromkeys(chosen, FALLBACK)
-                coarse |= chosen
+        coarse = _to_floats(op, modes, table, free) if free and mode == "INT8" else set[Operation]()
         for func, one in zip(functions(op), modes, strict=True):
             bring_nearer(func, one)
         for one in reach:
@@ -141,12 +136,7 @@ class ConvertTopToTpuPass(ModulePass):
             for func, one in zip(functions(op), modes, strict=True):
                 floats = {part for part in one if one[part] != "INT8"}
                 spread_calibration(func, floats, self.asymmetric)
-        corrections = _corrections(self.bias_corrections) if int8 else {}
-        if corrections and self.asymmetric:
-            raise TpuError(
-                f"{self.name}: {self.bias_corrections} corrects errors of symmetric integers "
-                "(#bias_correction); make a table without --min-cosine for asymmetric ones"
-            )
+        corrections = self._bias_corrections(int8)
         problems = [
             problem
             for func, one in zip(functions(op), modes, strict=True)
@@ -164,6 +154,16 @@ class ConvertTopToTpuPass(ModulePass):
         set_module_attributes(op, self._module_attributes(asked, chip))
         name_weight_file(op, "tpu_lowered", self.weight_file_name)
         module_info(op).notes += notes
+
+    def _bias_corrections(self, int8: bool) -> dict[str, list[float]]:
+        """Those of the calibration table that is named; none where nothing is in 8 bits."""
+        corrections = _corrections(self.bias_corrections) if int8 else {}
+        if corrections and self.asymmetric:
+            raise TpuError(
+                f"{self.name}: {self.bias_corrections} corrects errors of symmetric integers "
+                "(#bias_correction); make a table without --min-cosine for asymmetric ones"
+            )
+        return corrections
 
     def _mode(self, module: ModuleOp) -> str:
         mode = self.mode or text_attribute(module, "module.mode")
@@ -236,6 +236,21 @@ def _in_f16(func: FuncOp, chip: Chip, free: Chip | None) -> set[Operation]:
     """The ops of attentions that are faster in F16; of their products on the chip where formats
     are `free`."""
     return wide_attention(func, chip) | (score_products(func, free) if free else set())
+
+
+def _to_floats(
+    module: ModuleOp,
+    modes: Sequence[dict[Operation, str]],
+    table: Mapping[str, str],
+    chip: Chip,
+) -> set[Operation]:
+    """Let ops that are done earlier in F16 be in that, function by function; which they are."""
+    found = set[Operation]()
+    for func, one in zip(functions(module), modes, strict=True):
+        chosen = chosen_floats(func, one, table, chip)
+        one |= dict.fromkeys(chosen, FALLBACK)
+        found |= chosen
+    return found
 
 
 def _corrections(file: str) -> dict[str, list[float]]:
