@@ -220,6 +220,15 @@ def tensor_cycles(size: int, rate: Rate, run: int, share: float, chip: Chip) -> 
     return rate.start + _duration(size, speed, chip.tensor_derate)
 
 
+def shortest_cycles(direction: Direction, chip: Chip) -> int:
+    """Cycles of moving one block of one DDR channel, in long runs: what a small transfer takes."""
+    layout = ddr_layout(chip)
+    share = 1 / layout.channels
+    return tensor_cycles(
+        layout.interleave, rate_of(direction, chip), chip.ddr_row_bytes, share, chip
+    )
+
+
 def matrix_cycles(size: int, rate: Rate, run: int, chip: Chip) -> int:
     """Cycles of `size` bytes in runs of `run` bytes where DDR channels do not count."""
     return rate.start + _duration(size, rate.bytes_per_cycle * min(1, run / chip.ddr_row_bytes))

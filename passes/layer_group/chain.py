@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.local.schedule import STORING
 from xdsl_tpu.passes.layer_group.clock import Cost
 from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, has_ring, lows_behind, plan_group
 from xdsl_tpu.passes.layer_group.plan import Late, Ring
 from xdsl_tpu.passes.layer_group.progress import done_after
 from xdsl_tpu.passes.tensors import is_weight
 
-WAITS = (64, 16, 8, 4, 2, 1)
+WAITS = (STORING, 16, 8, 4, 2, 1)
 """For how many steps more than one a store may go on before something needs its memory."""
 
 SHARED_WAITS = (1,)

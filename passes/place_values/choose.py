@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.timing.gdma_cost import Direction, shortest_cycles
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of
 from xdsl_tpu.dialects.interfaces.shape import Shape
@@ -26,10 +27,6 @@ from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of, size_in
 
 WORTH = 0.95
 """Another way of seeing values must cost at most this share of what they cost as they stand."""
-
-SHORTEST = 600.0
-"""Cycles that a store and a load take however little they move: one block of one channel of DDR
-(docs/hardware/cycles.md#transfers)."""
 
 
 def viewed_op(op: LaneView, view: Viewed, operands: Iterable[SSAValue]) -> Operation:
@@ -231,7 +228,8 @@ class SureChooser(Chooser):
         return max(1.0, cycles / one) if cycles and one else 1.0
 
     def _transfer(self, value: SSAValue) -> float:
-        return super()._transfer(value) + SHORTEST
+        ways = Direction.STORE, Direction.LOAD
+        return super()._transfer(value) + sum(shortest_cycles(way, self.chip) for way in ways)
 
     def _change(self, value: SSAValue, made: Lanes, read: Lanes) -> float:
         return self._transfer(value)
