@@ -67,6 +67,7 @@ PASSES: dict[str, PassLoader] = {
     "lane-moves": _lazy("lane_moves", "LaneMovesPass"),
     "layer-group": _lazy("layer_group.layer_group", "LayerGroupPass"),
     "lower-to-tile": _lazy("tile_programs", "LowerToTilePass"),
+    "merge-branches": _lazy("merge_branches", "MergeBranchesPass"),
     "merge-moves": _lazy("merge_moves", "MergeMovesPass"),
     "merge-rows": _lazy("linked_dims.merge_rows", "MergeRowsPass"),
     "merge-stretched": _lazy("linked_dims.merge_stretched", "MergeStretchedPass"),

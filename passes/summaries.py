@@ -80,6 +80,7 @@ SUMMARIES: dict[str, str] = {
     "lower-to-tile": (
         "Write behind every `tpu.Group` what each core does for it, as a `tile.program`"
     ),
+    "merge-branches": "Make one convolution of those of the same image that are added up",
     "merge-moves": (
         "Make chains of movement ops one op, and parts of one value together, where that is cheaper"
     ),

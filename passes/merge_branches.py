@@ -1,0 +1,249 @@
+"""The pass `merge-branches`: convolutions of the same image that are added up are one convolution.
+
+Networks whose blocks are trained as several branches (RepVGG, MobileOne, FastViT) are often
+exported as they were trained.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.passes.canonicalize.common import has_relu, unit_coefficients
+from xdsl_tpu.passes.constants import Floats, is_f32_weight, make_weight, values_of
+from xdsl_tpu.passes.graph import derived_name, has_shapes, is_calibrated, sole_producer
+from xdsl_tpu.passes.pattern_table import rewrite
+from xdsl_tpu.passes.tensors import shape_of
+
+LOUDER = 4.0
+"""How many times the rounding errors of filters in 8 bits may be those of the branches', as
+squares: each branch's result has been rounded to 8 bits, too."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A linear function of an image: `filters` are (OC, C / group, kernel).
+
+    `before` and `after` are pads, `conv` is None for what is no convolution: a factor for every
+    channel, or the image itself.
+    """
+
+    conv: top.ConvOp | None
+    filters: Floats
+    bias: Floats | None
+    group: int
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        return self.filters.shape[2:]
+
+    @property
+    def work(self) -> int:
+        """Multiply-accumulates for each number of the result; none for the image itself."""
+        return 0 if self.conv is None else prod(self.filters.shape[1:])
+
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """How far filters reach, in pixels."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
+
+    def loudness(self) -> float:
+        """The squares of rounding errors of filters in 8 bits, in steps of their largest number."""
+        largest = np.abs(self.filters).max(axis=tuple(range(1, self.filters.ndim)))
+        return float(np.square(largest).sum()) * self.work
+
+
+class MergeBranches(RewritePattern):
+    """Add(Conv(x, V, a), Conv(x, W, b)) -> Conv(x, V + W, a + b), filters put over each other.
+
+    One of the two may also be a Scale of x, or x itself. Nothing else uses the branches, they have
+    no ReLU, and the filters that come out need no more multiply-accumulates. Where ranges are
+    known filters get 8 bits: these must hold the sums nearly as well (`LOUDER`).
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.AddOp, rewriter: PatternRewriter) -> None:
+        if len(op.inputs) != 2 or not unit_coefficients(op) or not has_shapes(*op.inputs):
+            return
+        image = _common_image(op.inputs)
+        if image is None or any(shape_of(one) != shape_of(op.output) for one in op.inputs):
+            return
+        found = [_branch(one, image) for one in op.inputs]
+        branches = [one for one in found if one is not None]
+        convs = [one for one in branches if one.conv is not None]
+        if len(branches) != 2 or not convs:
+            return
+        host = min(convs, key=lambda one: (one.group, -one.work))
+        merged = _merged(host, branches)
+        if merged is None or merged.work > sum(one.work for one in branches):
+            return
+        if is_calibrated(op.output):
+            loudness = sum(one.loudness() for one in branches)
+            if merged.loudness() > LOUDER * loudness:
+                return
+        _replace(op, image, merged, rewriter)
+
+
+def _common_image(values: Iterable[SSAValue]) -> SSAValue | None:
+    """What all values are functions of: the inputs of the convolutions among them."""
+    images = {conv.input for one in values if (conv := sole_producer(one, top.ConvOp))}
+    return images.pop() if len(images) == 1 else None
+
+
+def _branch(value: SSAValue, image: SSAValue) -> Branch | None:
+    """A value as a function of an image; None where it is no linear one with known weights."""
+    if not has_shapes(image):
+        return None
+    if (conv := sole_producer(value, top.ConvOp)) is not None:
+        return _of_conv(conv, image)
+    if value is image:
+        return _of_factors(image, np.ones(shape_of(image)[1], np.float32), None)
+    scale = sole_producer(value, top.ScaleOp)
+    if scale is None or has_relu(scale) or scale.input is not image:
+        return None
+    factors, bias = values_of(scale.scale), values_of(scale.bias)
+    if factors is None or bias is None:
+        return None
+    return _of_factors(image, factors.reshape(-1), bias.reshape(-1))
+
+
+def _of_conv(conv: top.ConvOp, image: SSAValue) -> Branch | None:
+    rank = len(conv.kernel_shape.data)
+    plain = conv.inserts is None or not any(ints(conv.inserts))
+    if conv.input is not image or has_relu(conv) or conv.auto_pad is not None or not plain:
+        return None
+    if len(shape_of(image)) != rank + 2 or not is_f32_weight(conv.filter):
+        return None
+    filters = values_of(conv.filter)
+    bias = None if is_none(conv.bias) else values_of(conv.bias)
+    if filters is None or filters.ndim != rank + 2 or (bias is None and not is_none(conv.bias)):
+        return None
+    pads = ints(conv.pads)
+    return Branch(
+        conv,
+        filters,
+        None if bias is None else bias.reshape(-1),
+        conv.group.value.data,
+        ints(conv.strides),
+        (1,) * rank if conv.dilations is None else ints(conv.dilations) or (1,) * rank,
+        pads[:rank],
+        pads[rank:],
+    )
+
+
+def _of_factors(image: SSAValue, factors: Floats, bias: Floats | None) -> Branch:
+    """A factor and a summand for each channel of an image."""
+    rank = len(shape_of(image)) - 2
+    filters = factors.reshape(-1, 1, *(1,) * rank)
+    ones, zeros = (1,) * rank, (0,) * rank
+    return Branch(None, filters, bias, len(factors), ones, ones, zeros, zeros)
+
+
+def _merged(host: Branch, branches: list[Branch]) -> Branch | None:
+    """The sum of branches as one with the groups, strides and dilations of `host`; None where
+    their taps do not meet."""
+    before = tuple(max(one) for one in zip(*(b.before for b in branches), strict=True))
+    moved = [_shifts(one, host, before) for one in branches]
+    shifts = [one for one in moved if one is not None]
+    parts = [_in_groups(one, host.group) for one in branches]
+    if len(shifts) != len(branches) or any(one.strides != host.strides for one in branches):
+        return None
+    ends = (
+        tuple(s + k for s, k in zip(shift, one.kernel, strict=True))
+        for shift, one in zip(shifts, branches, strict=True)
+    )
+    kernel = tuple(map(max, zip(*ends, strict=True)))
+    filters = np.zeros((*host.filters.shape[:2], *kernel), np.float32)
+    for part, shift in zip(parts, shifts, strict=True):
+        if part is None or part.shape[:2] != filters.shape[:2]:
+            return None
+        box = tuple(slice(s, s + k) for s, k in zip(shift, part.shape[2:], strict=True))
+        filters[(slice(None), slice(None), *box)] += part
+    biases = [one.bias for one in branches if one.bias is not None]
+    bias = np.sum(biases, axis=0, dtype=np.float32) if biases else None
+    whole = replace(host, filters=filters, bias=bias, before=before)
+    grown = zip(whole.spans, host.spans, before, host.before, host.after, strict=True)
+    after = tuple(span - own + end - (b - old) for span, own, b, old, end in grown)
+    return None if any(one < 0 for one in after) else replace(whole, after=after)
+
+
+def _shifts(one: Branch, host: Branch, before: tuple[int, ...]) -> tuple[int, ...] | None:
+    """By how many taps filters move for pads of `before`; None where that is no whole number, or
+    where taps are not as far apart as the host's."""
+    found: list[int] = []
+    axes = zip(one.kernel, one.dilations, one.before, host.dilations, before, strict=True)
+    for taps, apart, own, step, pad in axes:
+        if (taps > 1 and apart != step) or (pad - own) % step:
+            return None
+        found.append((pad - own) // step)
+    return tuple(found)
+
+
+def _in_groups(one: Branch, group: int) -> Floats | None:
+    """Filters for that many groups; None where channels of several of these are met."""
+    if one.group == group:
+        return one.filters
+    channels, own, *kernel = one.filters.shape
+    if own != 1 or one.group != channels or channels % group:
+        return None
+    width = channels // group
+    spread = np.zeros((channels, width, *kernel), np.float32)
+    for channel in range(channels):
+        spread[channel, channel % width] = one.filters[channel, 0]
+    return spread
+
+
+def _replace(op: top.AddOp, image: SSAValue, merged: Branch, rewriter: PatternRewriter) -> None:
+    conv = merged.conv
+    assert conv is not None
+    filters = make_weight(op, derived_name(op, "_r_filter"), merged.filters)
+    weights, bias = [filters], SSAValue.get(conv.bias)
+    if merged.bias is not None:
+        weights.append(make_weight(op, derived_name(op, "_r_bias"), merged.bias))
+        bias = weights[-1].output
+    one = top.ConvOp.make(
+        op.location,
+        (image, filters, bias),
+        result_types=op.result_types,
+        kernel_shape=merged.kernel,
+        strides=merged.strides,
+        pads=(*merged.before, *merged.after),
+        group=merged.group,
+        dilations=merged.dilations,
+        do_relu=op.do_relu,
+        relu_limit=op.relu_limit,
+    )
+    rewriter.replace(op, [*weights, one])
+
+
+@dataclass(frozen=True)
+class MergeBranchesPass(ModulePass):
+    """Make one convolution of those of the same image that are added up.
+
+        %1 = "top.Conv"(%0, %v, %a) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], ..}
+        %2 = "top.Conv"(%0, %w, %b) {kernel_shape = [1, 1], pads = [0, 0, 0, 0], ..}
+        %3 = "top.Add"(%1, %2)
+      ->
+        %3 = "top.Conv"(%0, %vw, %ab) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], ..}
+
+    So networks that are trained with several branches cost what they do deployed, however they
+    were exported.
+    """
+
+    name = "merge-branches"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, MergeBranches())
