@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.weight_grids import with_grids
 
 Array = npt.NDArray[Any]
 
@@ -67,7 +68,9 @@ class PackedMatrix:
 def quantise(weights: Array, bits: int, group: int, symmetric: bool = False) -> PackedMatrix:
     """The packed form of a float matrix [N, K]; each group's range includes 0.
 
-    Asymmetric: s = max(high - low, 1e-5) / (2^bits - 1), z = round(-low / s). Symmetric:
+    Groups whose numbers are integers of so many bits times one scale already, as those of models
+    that bring such matrices are, keep integers and scale (`weight_grids`). Of all others:
+    asymmetric: s = max(high - low, 1e-5) / (2^bits - 1), z = round(-low / s); symmetric:
     s = 2 max|w| / (2^bits - 1), z = 2^(bits - 1). q = round(w / s) + z, halves away from 0. The
     scale is rounded to float16 after q and z are computed from it.
 
@@ -80,7 +83,7 @@ def quantise(weights: Array, bits: int, group: int, symmetric: bool = False) -> 
     zero = np.empty((rows, columns // group), np.uint8)
     for some in _row_blocks(rows, columns):
         block = np.asarray(weights[some], np.float32).reshape(-1, columns // group, group)
-        step, origin = _steps(block, bits, symmetric)
+        step, origin = with_grids(block, bits, *_steps(block, bits, symmetric), symmetric)
         with np.errstate(over="ignore"):
             scale[some] = step
         zero[some] = origin

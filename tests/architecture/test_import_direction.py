@@ -62,6 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 THIRD_PARTY: dict[str, set[str]] = {
     "dialects": {"xdsl", "typing_extensions"},  # which xDSL brings
     "dialects.packed_weights": {"numpy"},
+    "dialects.weight_grids": {"numpy"},
     "dialects.weights": {"xdsl", "numpy"},
     "dialects.random_masks": {"xdsl", "numpy"},
     "dialects.interpreters": {"xdsl", "typing_extensions", "numpy"},

@@ -40,7 +40,8 @@ def test_the_formulas(bits: int, symmetric: bool, group: int) -> None:
     matrix[1] = np.abs(matrix[1]) + 1  # of one sign
     matrix[2, :128] = 0
     matrix[3, 3] = 40
-    matrix[4] = np.round(matrix[4] * 100) / 4  # halves
+    matrix[4] = np.round(matrix[4] * 100) / 4  # halves, and what keeps them from being a grid
+    matrix[4, ::32] = 0.61
     packed = quantise(matrix, bits, group, symmetric)
     numbers = unpack(packed.values, bits).reshape(5, -1, group)
     bit_patterns = packed.scale.view(np.uint16)
@@ -91,3 +92,60 @@ def test_weights_without_finite_scales_are_refused() -> None:
     matrix = np.full((1, 32), 3e6, np.float32)
     with pytest.raises(TpuError, match="float16"):
         quantise(matrix, 4, 32)
+
+
+def on_grid(
+    bits: int, group: int, kind: type[np.float32] | type[np.float16]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """q - z from below 0 to above it, scales, and numbers as a model in `kind` would hold them."""
+    generator = np.random.default_rng(bits * group)
+    zero = generator.integers(0, 1 << bits, (6, 256 // group, 1))
+    numbers = generator.integers(0, 1 << bits, (6, 256 // group, group)) - zero
+    scale = generator.uniform(1e-3, 0.1, (6, 256 // group)).astype(np.float16)
+    products = numbers.astype(kind) * scale[..., None].astype(kind)
+    return numbers, scale.astype(np.float32), products.astype(np.float32).reshape(6, 256)
+
+
+@pytest.mark.parametrize("group", [32, 64, 128])
+@pytest.mark.parametrize(("bits", "into"), [(4, 4), (8, 8), (4, 8)])
+def test_integers_of_a_model_are_kept(bits: int, into: int, group: int) -> None:
+    numbers, scale, matrix = on_grid(bits, group, np.float32)
+    packed = quantise(np.asfortranarray(matrix), into, group)
+    found = unpack(packed.values, into).reshape(numbers.shape).astype(int)
+    np.testing.assert_array_equal(found - packed.zero[..., None], numbers)
+    np.testing.assert_array_equal(packed.scale.astype(np.float32), scale)
+    np.testing.assert_array_equal(packed.floats(), matrix)
+
+
+def test_groups_within_a_models_groups_keep_its_integers() -> None:
+    matrix = on_grid(4, 128, np.float32)[2]
+    np.testing.assert_array_equal(quantise(matrix, 4, 32).floats(), matrix)
+
+
+def test_integers_are_seen_through_the_rounding_of_f16() -> None:
+    numbers, scale, matrix = on_grid(4, 32, np.float16)
+    packed = quantise(matrix, 4, 32)
+    found = unpack(packed.values, 4).reshape(numbers.shape).astype(int)
+    np.testing.assert_array_equal(found - packed.zero[..., None], numbers)
+    np.testing.assert_allclose(packed.scale.astype(np.float32), scale, rtol=2e-3)
+
+
+def test_numbers_far_apart_on_a_grid() -> None:
+    """No two are neighbours; the formula would make 15 steps of 11."""
+    matrix = np.tile(np.array([0, 2, 5, -6, 5, 2, 0, -6], np.float32) / 4, 4)[None]
+    packed = quantise(matrix, 4, 32)
+    np.testing.assert_array_equal(packed.floats(), matrix)
+    assert packed.scale.item() == 0.25
+
+
+def test_three_numbers_are_a_grid_and_a_symmetric_one() -> None:
+    matrix = np.random.default_rng(0).integers(-1, 2, (4, 64)).astype(np.float32) * 0.25
+    for symmetric in (False, True):
+        packed = quantise(matrix, 4, 64, symmetric)
+        np.testing.assert_array_equal(packed.floats(), matrix)
+        assert (packed.zero == 8).all()
+
+
+def test_symmetric_packings_have_their_zero_in_the_middle_all_the_same() -> None:
+    matrix = on_grid(4, 64, np.float32)[2]
+    assert (quantise(matrix, 4, 64, True).zero == 8).all()
