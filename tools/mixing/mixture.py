@@ -9,7 +9,7 @@ in the same way. No layer in 8 bits at all is the other choice: then all the noi
 around them cost more than they save (`islands`). The fastest of the compiled programs is taken.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -35,6 +35,12 @@ SHOWN = 8
 
 LOOSEST, TIGHTER, TIGHTEST = 4.0, 0.6, 1 / 32
 """How far the limit of the noise is moved when it turns out too low or too high, and the step."""
+
+NEARER = 4
+"""Choices of layers that are measured between a limit that held and one that did not."""
+
+CLOSE = 1.02
+"""Limits of so little difference are one."""
 
 
 WIDER = (1.0, 0.3, 0.1, 0.03, 0.01)
@@ -66,7 +72,7 @@ def find_mixture(network: Network, table: CalibrationTable, goal: float) -> Mixt
     blocks = measure(layers.in_8_bits, layers.noise_in(eight), limit, EVALUATIONS)
     for tightness in WIDER:
         floats = wide.floats(tightness)
-        found = _verified(network, table, layers, floats, blocks, goal)
+        found = fewest_in_float(network, table, layers, floats, blocks, goal)
         if found is not None:
             joined = _joined(network, table, layers, floats, found, goal)
             alone = _alone(network, table, layers, wide, goal)
@@ -114,7 +120,7 @@ class _Wide:
         return {**self.narrow, **dict.fromkeys(held, "F32")}
 
 
-def _verified(
+def fewest_in_float(
     network: Network,
     table: CalibrationTable,
     layers: Layers,
@@ -125,7 +131,7 @@ def _verified(
     """The fewest layers in float that meet the goal when they are lowered; None when all do not.
 
     All in float are tried first. Then the limit of the noise of 8 bits is moved: up as
-    long as the goal is met, or down until it is.
+    long as the goal is met, or down until it is; last to between the two that it lies between.
     """
     best = _tried(network, table, layers.modes(layers.in_8_bits, floats), goal)
     if best is None:
@@ -144,9 +150,28 @@ def _verified(
         while found is None and factor > TIGHTEST:
             factor *= TIGHTER
             found = at(factor)
-        return found or best
-    while factor < LOOSEST and (looser := at(2 * factor)) is not None:
+        return best if found is None else nearer(at, known, factor, factor / TIGHTER) or found
+    while factor < LOOSEST:
+        if (looser := at(2 * factor)) is None:
+            return nearer(at, known, factor, 2 * factor) or found
         factor, found = 2 * factor, looser
+    return found
+
+
+def nearer(
+    at: Callable[[float], Mixture | None], known: Sized, good: float, bad: float
+) -> Mixture | None:
+    """The last mixture that holds while limits between `good` and `bad` are halved, if any does.
+
+    Ends when the next limit is close to one that was tried, or `known` has grown by NEARER.
+    """
+    found, most = None, len(known) + NEARER
+    while len(known) < most and bad / good > CLOSE:
+        middle = (good * bad) ** 0.5
+        if (mixture := at(middle)) is None:
+            bad = middle
+        else:
+            good, found = middle, mixture
     return found
 
 
