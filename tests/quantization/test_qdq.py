@@ -324,7 +324,7 @@ def in_front_of_products(scale: float = 0.05) -> onnx.ModelProto:
         if y != "y":
             summed = made if relu else f"{y}_sum"
             if not relu:
-                nodes.append(helper.make_node("Add", [made, f"{x}_d"], [summed]))
+                nodes.append(helper.make_node("Add", [made, "x_d"], [summed]))
             nodes.append(helper.make_node("Relu", [summed], [y]))
     values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, (1, 4, 8, 8)) for n in "xy"]
     graph = helper.make_graph(nodes, "front", values[:1], values[1:], stored)
@@ -339,7 +339,7 @@ def test_what_lies_between_products_and_integers_gets_ranges_of_its_own() -> Non
     made = (tpu.AddOp, tpu.Conv2DOp)
     results = [op.results[0] for op in module.walk() if isinstance(op, made)]
     floats = [name_of(one) for one in results if not isinstance(element_of(one), UniformType)]
-    assert len(results) > 4
+    assert len(results) == 4
     assert all(name is not None and name.startswith("y") for name in floats)
     (found,) = run_module(module, [x]).values()
     cosine = float(np.vdot(found, expected) / np.linalg.norm(found) / np.linalg.norm(expected))
