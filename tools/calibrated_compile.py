@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.passes.calibration.ranges import has_ranges
 from xdsl_tpu.passes.lowering.quantize_table import quantize_table_text
 from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.calibrate_model import (
@@ -124,7 +123,8 @@ def _make_tables(
     """The tables for a model; see `calibrated`."""
     on_step("reading the model")
     module = canonical_top(model, input_shapes, disable)
-    if has_ranges(module):
+    state = module.attributes.get("module.state")
+    if state is not None and "CALIBRATED" in str(state):
         raise TpuError(f"{model} brings its ranges along; leave --calibrate-with out")
     samples, engine = samples_for(module, data), make_engine(module, model, "auto")
     if quantize == "INT8" and target is None:

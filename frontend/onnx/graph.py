@@ -78,9 +78,8 @@ class Node:
 class Graph:
     """Nodes in execution order, constants, and a type for every value.
 
-    Whether pairs have said formats is `is_quantised`. Of such models there are also `ranges`, the
-    numbers a value's 8-bit integers reach, and `scales` of constants that were stored as integers:
-    one, or one for each index of axis 0.
+    Of quantised models there are also `ranges`, the numbers a value's 8-bit integers reach, and
+    `scales` of constants that were stored as integers: one, or one for each index of axis 0.
 
     Rewrites keep one rule: a node is changed in place (`become`), so the order stays valid; what
     it no longer reads disappears when nothing else reads it.
@@ -93,7 +92,6 @@ class Graph:
     types: dict[str, ValueType]
     ranges: dict[str, tuple[float, float]]
     scales: dict[str, Array]
-    is_quantised: bool
 
     def __init__(self, name: str, inputs: Iterable[str], outputs: Iterable[str]) -> None:
         self.name = name
@@ -103,7 +101,6 @@ class Graph:
         self.types = {}
         self.ranges = {}
         self.scales = {}
-        self.is_quantised = False
         self._nodes: dict[Node, None] = {}
         self._producer: dict[str, Node] = {}
         self._users: dict[str, dict[Node, None]] = {}

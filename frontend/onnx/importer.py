@@ -190,7 +190,7 @@ def _module(name: str, converted: _Converted) -> ModuleOp:
     attributes = {
         "module.chip": "ALL",
         "module.platform": "ONNX",
-        "module.state": "TOP_CALIBRATED" if converted.context.graph.is_quantised else "TOP_F32",
+        "module.state": "TOP_CALIBRATED" if converted.context.graph.ranges else "TOP_F32",
         "module.top_run_mode": "STATIC",
         "module.weight_file": f"{name}_top_f32_all_origin_weight.npz",
     }

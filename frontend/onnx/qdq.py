@@ -64,7 +64,6 @@ def _dissolve(graph: Graph, node: Node) -> None:
     for reader in readers:
         if _parameters(graph, reader) != _parameters(graph, node):
             raise UnsupportedNode(f"'{reader.title}' behind it has another scale or zero point")
-    graph.is_quantised = True
     source, is_known = node.inputs[0], graph.types[node.output].dtype in LIMITS
     if found[0] == 0 and readers and not _is_positive(graph, source):
         first, *readers = readers

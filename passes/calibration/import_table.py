@@ -13,12 +13,13 @@ from xdsl.utils.hints import isa
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.names import name_of
-from xdsl_tpu.passes.calibration.ranges import Range, has_ranges, initial_range, range_of, set_range
+from xdsl_tpu.passes.calibration.ranges import Range, initial_range, range_of, set_range
 from xdsl_tpu.passes.calibration.table import CalibrationTable, read_table
 from xdsl_tpu.passes.module_state import (
     State,
     require_state,
     set_module_attributes,
+    text_attribute,
 )
 from xdsl_tpu.passes.tensors import functions
 
@@ -62,12 +63,12 @@ class ImportCalibrationTablePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.file:
             return
-        if has_ranges(op):
+        if text_attribute(op, "module.state") == State.TOP_CALIBRATED:
             raise TpuError(
                 f"{self.name}: the network has ranges already, as a quantised ONNX model does; "
                 "leave the table out"
             )
-        require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
+        require_state(op, State.TOP_F32, self.name)
         table = read_table(self.file)
         for func in functions(op):
             _annotate(func, table, self.file, self.asymmetric)

@@ -6,7 +6,7 @@ quantisation, from end to end; any other to unsigned ones over 0..max.
 
 from typing import NamedTuple, cast
 
-from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType
+from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -107,12 +107,6 @@ def scaled_range(value: SSAValue, factor: float = 1.0) -> Range | None:
         return None
     ends = (known.min * factor, known.max * factor)
     return Range(float(min(ends)), float(max(ends)))
-
-
-def has_ranges(module: ModuleOp) -> bool:
-    """Whether any tensor has a range; none has in models that are quantised to 16 bits."""
-    values = (result for op in module.walk() for result in op.results)
-    return any(isinstance(value.type, TensorType) and range_of(value) for value in values)
 
 
 def range_of_sum(one: Range | None, other: Range | None) -> Range | None:

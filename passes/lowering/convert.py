@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, StringAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -21,6 +21,7 @@ from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.packed_weights import FORMATS, bits_of, floats_of
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.calibration.complete import complete_ranges
+from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.spread import drop_ranges, spread_calibration
 from xdsl_tpu.passes.calibration.table import bias_corrections, read_table
 from xdsl_tpu.passes.lowering.attention_parts import wide_attention
@@ -205,7 +206,7 @@ class ConvertTopToTpuPass(ModulePass):
         return f16_reach(func, weights) if mode in ("F16", "INT8") else Reach()
 
     def _require_calibration(self, module: ModuleOp, weights: Weights | None) -> None:
-        if text_attribute(module, "module.state") == State.TOP_F32:
+        if text_attribute(module, "module.state") == State.TOP_F32 or not _is_calibrated(module):
             raise TpuError(
                 f"{self.name}: INT8 needs a calibrated network; give tpu-compile a "
                 '--calibration-table, or run --import-calibration-table="file=TABLE" first'
@@ -316,6 +317,11 @@ def _lower_op(op: Operation, mode: str, in_floats: str, ctx: LoweringContext) ->
     if lowering is None:
         raise CannotLowerError(f"{op.name} '{required_name(op)}': no lowering")
     return lowering(op, ctx)
+
+
+def _is_calibrated(module: ModuleOp) -> bool:
+    values = (result for op in module.walk() for result in op.results)
+    return any(isinstance(value.type, TensorType) and range_of(value) for value in values)
 
 
 def _refuse_beyond_ddr(func: FuncOp, chip: Chip) -> None:

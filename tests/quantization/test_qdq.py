@@ -222,15 +222,6 @@ def test_wide_types_are_floats(kind: int, least: float) -> None:
     assert np.array_equal(found, 2 * np.maximum(-x, least))
 
 
-def test_a_graph_of_16_bits_alone_is_lowered_to_floats() -> None:
-    """It says what each tensor is in, and needs no calibration for INT8."""
-    x = np.array([[-9.0, -0.5, 0.5, 9.0]], np.float32)
-    module = lowered(pair(TensorProto.INT16, 0), "INT8")
-    assert "!quant" not in str(module)
-    (found,) = run_module(module, [x]).values()
-    np.testing.assert_allclose(found, 2 * x, rtol=1e-3)
-
-
 def test_integers_used_as_they_are_are_refused() -> None:
     model = pair(TensorProto.INT8, 0)
     model.graph.output.append(helper.make_tensor_value_info("xq", TensorProto.INT8, (1, 4)))
