@@ -18,6 +18,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.shape_rules import Window
+from xdsl_tpu.dialects.top.padding import pads_of
 from xdsl_tpu.passes.canonicalize.common import has_relu, unit_coefficients
 from xdsl_tpu.passes.constants import Floats, is_f32_weight, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, is_calibrated, sole_producer
@@ -31,34 +33,22 @@ squares: each branch's result has been rounded to 8 bits, too."""
 
 @dataclass(frozen=True)
 class Branch:
-    """A linear function of an image: `filters` are (OC, C / group, kernel).
+    """A linear function of an image: `filters` are (OC, C / group, kernel), with a window for each
+    dimension of the kernel.
 
-    `before` and `after` are pads, `conv` is None for what is no convolution: a factor for every
-    channel, or the image itself.
+    `conv` is None for what is no convolution: a factor for every channel, or the image itself.
     """
 
     conv: top.ConvOp | None
     filters: Floats
     bias: Floats | None
     group: int
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-
-    @property
-    def kernel(self) -> tuple[int, ...]:
-        return self.filters.shape[2:]
+    windows: tuple[Window, ...]
 
     @property
     def work(self) -> int:
         """Multiply-accumulates for each number of the result; none for the image itself."""
         return 0 if self.conv is None else prod(self.filters.shape[1:])
-
-    @property
-    def spans(self) -> tuple[int, ...]:
-        """How far filters reach, in pixels."""
-        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
     def loudness(self) -> float:
         """The squares of rounding errors of filters in 8 bits, in steps of their largest number."""
@@ -79,7 +69,9 @@ class MergeBranches(RewritePattern):
         if len(op.inputs) != 2 or not unit_coefficients(op) or not has_shapes(*op.inputs):
             return
         image = _common_image(op.inputs)
-        if image is None or any(shape_of(one) != shape_of(op.output) for one in op.inputs):
+        if image is None or not has_shapes(image):
+            return
+        if any(shape_of(one) != shape_of(op.output) for one in op.inputs):
             return
         found = [_branch(one, image) for one in op.inputs]
         branches = [one for one in found if one is not None]
@@ -105,8 +97,6 @@ def _common_image(values: Iterable[SSAValue]) -> SSAValue | None:
 
 def _branch(value: SSAValue, image: SSAValue) -> Branch | None:
     """A value as a function of an image; None where it is no linear one with known weights."""
-    if not has_shapes(image):
-        return None
     if (conv := sole_producer(value, top.ConvOp)) is not None:
         return _of_conv(conv, image)
     if value is image:
@@ -123,73 +113,62 @@ def _branch(value: SSAValue, image: SSAValue) -> Branch | None:
 def _of_conv(conv: top.ConvOp, image: SSAValue) -> Branch | None:
     rank = len(conv.kernel_shape.data)
     plain = conv.inserts is None or not any(ints(conv.inserts))
-    if conv.input is not image or has_relu(conv) or conv.auto_pad is not None or not plain:
+    if conv.input is not image or has_relu(conv) or not plain:
         return None
     if len(shape_of(image)) != rank + 2 or not is_f32_weight(conv.filter):
         return None
     filters = values_of(conv.filter)
     bias = None if is_none(conv.bias) else values_of(conv.bias)
-    if filters is None or filters.ndim != rank + 2 or (bias is None and not is_none(conv.bias)):
+    if filters is None or (bias is None and not is_none(conv.bias)):
         return None
-    pads = ints(conv.pads)
-    return Branch(
-        conv,
-        filters,
-        None if bias is None else bias.reshape(-1),
-        conv.group.value.data,
-        ints(conv.strides),
-        (1,) * rank if conv.dilations is None else ints(conv.dilations) or (1,) * rank,
-        pads[:rank],
-        pads[rank:],
-    )
+    flat = None if bias is None else bias.reshape(-1)
+    return Branch(conv, filters, flat, conv.group.value.data, conv.windows())
 
 
 def _of_factors(image: SSAValue, factors: Floats, bias: Floats | None) -> Branch:
     """A factor and a summand for each channel of an image."""
     rank = len(shape_of(image)) - 2
     filters = factors.reshape(-1, 1, *(1,) * rank)
-    ones, zeros = (1,) * rank, (0,) * rank
-    return Branch(None, filters, bias, len(factors), ones, ones, zeros, zeros)
+    return Branch(None, filters, bias, len(factors), (Window(1),) * rank)
 
 
 def _merged(host: Branch, branches: list[Branch]) -> Branch | None:
     """The sum of branches as one with the groups, strides and dilations of `host`; None where
     their taps do not meet."""
-    before = tuple(max(one) for one in zip(*(b.before for b in branches), strict=True))
-    moved = [_shifts(one, host, before) for one in branches]
-    shifts = [one for one in moved if one is not None]
-    parts = [_in_groups(one, host.group) for one in branches]
-    if len(shifts) != len(branches) or any(one.strides != host.strides for one in branches):
+    axes = zip(host.windows, *(one.windows for one in branches), strict=True)
+    windows = [_spanned(window, around) for window, *around in axes]
+    found = [one for one in windows if one is not None]
+    if len(found) != len(windows):
         return None
-    ends = (
-        tuple(s + k for s, k in zip(shift, one.kernel, strict=True))
-        for shift, one in zip(shifts, branches, strict=True)
-    )
-    kernel = tuple(map(max, zip(*ends, strict=True)))
-    filters = np.zeros((*host.filters.shape[:2], *kernel), np.float32)
-    for part, shift in zip(parts, shifts, strict=True):
+    filters = np.zeros((*host.filters.shape[:2], *(one.kernel for one in found)), np.float32)
+    for one in branches:
+        part = _in_groups(one, host.group)
         if part is None or part.shape[:2] != filters.shape[:2]:
             return None
-        box = tuple(slice(s, s + k) for s, k in zip(shift, part.shape[2:], strict=True))
+        box = (
+            slice(first := (whole.before - own.before) // whole.dilation, first + own.kernel)
+            for whole, own in zip(found, one.windows, strict=True)
+        )
         filters[(slice(None), slice(None), *box)] += part
     biases = [one.bias for one in branches if one.bias is not None]
     bias = np.sum(biases, axis=0, dtype=np.float32) if biases else None
-    whole = replace(host, filters=filters, bias=bias, before=before)
-    grown = zip(whole.spans, host.spans, before, host.before, host.after, strict=True)
-    after = tuple(span - own + end - (b - old) for span, own, b, old, end in grown)
-    return None if any(one < 0 for one in after) else replace(whole, after=after)
+    return replace(host, filters=filters, bias=bias, windows=tuple(found))
 
 
-def _shifts(one: Branch, host: Branch, before: tuple[int, ...]) -> tuple[int, ...] | None:
-    """By how many taps filters move for pads of `before`; None where that is no whole number, or
-    where taps are not as far apart as the host's."""
-    found: list[int] = []
-    axes = zip(one.kernel, one.dilations, one.before, host.dilations, before, strict=True)
-    for taps, apart, own, step, pad in axes:
-        if (taps > 1 and apart != step) or (pad - own) % step:
+def _spanned(host: Window, windows: list[Window]) -> Window | None:
+    """The window over others, with the stride and dilation of `host`, which is one of them; None
+    where strides differ, or taps do not meet."""
+    before = max(one.before for one in windows)
+    kernel = 0
+    for one in windows:
+        moved = before - one.before
+        is_apart = one.kernel > 1 and one.dilation != host.dilation
+        if one.stride != host.stride or is_apart or moved % host.dilation:
             return None
-        found.append((pad - own) // step)
-    return tuple(found)
+        kernel = max(kernel, moved // host.dilation + one.kernel)
+    whole = replace(host, kernel=kernel, before=before)
+    after = host.after + whole.extent - host.extent - (before - host.before)
+    return None if after < 0 else replace(whole, after=after)
 
 
 def _in_groups(one: Branch, group: int) -> Floats | None:
@@ -218,11 +197,11 @@ def _replace(op: top.AddOp, image: SSAValue, merged: Branch, rewriter: PatternRe
         op.location,
         (image, filters, bias),
         result_types=op.result_types,
-        kernel_shape=merged.kernel,
-        strides=merged.strides,
-        pads=(*merged.before, *merged.after),
+        kernel_shape=[one.kernel for one in merged.windows],
+        strides=[one.stride for one in merged.windows],
+        pads=pads_of(merged.windows),
         group=merged.group,
-        dilations=merged.dilations,
+        dilations=[one.dilation for one in merged.windows],
         do_relu=op.do_relu,
         relu_limit=op.relu_limit,
     )
