@@ -7,7 +7,6 @@ from pathlib import Path
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import FORMATS, bits_of, floats_of
-from xdsl_tpu.passes.pack_weights import USUAL_GROUP
 from xdsl_tpu.passes.pipelines import Quantization
 from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.compile_model import Compilation, compile_model
@@ -70,8 +69,8 @@ class Request:
         return self._packed(Quantization(*files, asymmetric=self.asymmetric))
 
     def _packed(self, tables: Quantization) -> Quantization:
-        bits, group = bits_of(self.quantize), self.group or USUAL_GROUP
-        return replace(tables, weight_bits=bits, group=group, symmetric=self.symmetric)
+        bits = bits_of(self.quantize)
+        return replace(tables, weight_bits=bits, group=self.group or 0, symmetric=self.symmetric)
 
 
 def build(

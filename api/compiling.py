@@ -55,12 +55,12 @@ def compile(
 
     `model` is a file (`.onnx`, Top IR, `.pt2`), an ONNX model or Top IR in memory, or a program of
     `torch.export`. `quantize` is F32, F16, BF16, INT8, or W4F16, W8F16, W4BF16, W8BF16, which keep
-    matrices of products in 4 or 8 bits: `group` neighbours in a column share a scale (64), zero
-    points are in the middle if `symmetric`. `calibration` is a table, or samples to
-    make one from: INT8 needs one or the other, F16 and BF16 with samples keep layers whose
-    numbers they do not hold in wider formats. `preprocess` says how images become inputs (a TOML
-    file, or fields of `Preprocess` by name); `min_cosine` is what the outputs shall reach on the
-    samples. With `asymmetric`, integers have zero points. `input_shapes` fix dynamic inputs,
+    matrices of products in 4 or 8 bits: `group` neighbours in a column share a scale (64; 32 where
+    the model has it so), zero points are in the middle if `symmetric`. `calibration` is a table, or
+    samples to make one from: INT8 needs one or the other, F16 and BF16 with samples keep layers
+    whose numbers they do not hold in wider formats. `preprocess` says how images become inputs
+    (a TOML file, or fields of `Preprocess` by name); `min_cosine` is what the outputs shall reach
+    on the samples. With `asymmetric`, integers have zero points. `input_shapes` fix dynamic inputs,
     `disable` names passes and patterns to leave out. The program lives in a temporary folder until
     it is saved, or in `output`.
 

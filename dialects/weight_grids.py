@@ -22,6 +22,9 @@ OFF_GRID = 0.02
 FEWEST = 3
 """Different numbers of a group, 0 among them, that say something of a grid."""
 
+LOOKED_AT = 64
+"""About as many rows of a matrix say which groups it was made in."""
+
 SAME = 1e-5
 """Of the span of a group: numbers that differ by less are one."""
 
@@ -53,6 +56,15 @@ def with_grids(
         origins[left[kept]] = np.clip(middle, first[kept], last[kept])
         left = left[~kept]
     return steps.reshape(step.shape), origins.reshape(origin.shape)
+
+
+def share_on_grids(rows: Array, bits: int, group: int, symmetric: bool) -> float:
+    """The share of a matrix's groups [N, K / group] that are on a grid; of some of its rows."""
+    some = rows[:: max(1, len(rows) // LOOKED_AT)].astype(np.float32)
+    block = some.reshape(len(some), -1, group)
+    nothing = np.full(block.shape[:-1], np.nan)
+    steps, _ = with_grids(block, bits, nothing, nothing, symmetric)
+    return float(np.isfinite(steps).mean())
 
 
 def _likely(groups: Array, levels: int, looked_at: int) -> Array:

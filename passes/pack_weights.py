@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import OpProblem, OpsError, TpuError
 from xdsl_tpu.dialects.packed_weights import bits_of, quantise
+from xdsl_tpu.dialects.weight_grids import share_on_grids
 from xdsl_tpu.dialects.weights import Weights, weights_of
 from xdsl_tpu.passes.constants import unused_name
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
@@ -25,6 +26,9 @@ BYTE = IntegerType(8, Signedness.UNSIGNED)
 Packed = tuple[SSAValue, SSAValue, SSAValue]
 """Values, scales and zero points."""
 
+Known = tuple[Packed, int]
+"""A packed matrix, and how many of its weights share a scale."""
+
 Key = tuple[SSAValue, bool, int]
 """A matrix, whether it has rows for columns, and bits."""
 
@@ -33,10 +37,13 @@ ROWS = 64
 
 BITS, GROUPS, USUAL_GROUP = (4, 8), (32, 64, 128), 64
 
+MOSTLY = 0.5
+"""The share of a matrix's groups whose weights are integers times one scale, if it was made so."""
+
 
 def pack_marked(module: ModuleOp, weights: Weights | None, mode: str) -> None:
     """Pack the matrices of products whose `weight_bits` asks for it, in groups of their
-    `q_group_size` (64 where that is 0).
+    `q_group_size`, which may be 0 as that of the pass.
 
     Raises OpsError with every op that cannot be packed so, and what to do about it.
     """
@@ -50,8 +57,8 @@ def pack_marked(module: ModuleOp, weights: Weights | None, mode: str) -> None:
                 advice = "take weight_bits away from it"
                 problems.append(OpProblem(op.name, required_name(op), f"{reason}; {advice}"))
             elif isinstance(op, top.MatMulOp) and weights is not None:
-                group = op.q_group_size.value.data or USUAL_GROUP
-                PackWeightsPass(op.weight_bits.value.data, group).pack(op, weights)
+                bits, group = op.weight_bits.value.data, op.q_group_size.value.data
+                PackWeightsPass(bits, group).pack(op, weights)
     if problems:
         raise OpsError(f"{len(problems)} ops cannot have packed weights", problems)
 
@@ -85,16 +92,17 @@ class PackWeightsPass(ModulePass):
         %y = A16MatMul(%x, %p : 256x768xui8, %s : 256x24xf16, %z : 256x24xui8, %b)
 
     `bits` is 4 or 8, or 0 for none but those of the table; `group` elements of a column share a
-    scale. Products whose matrix is computed, has other ranks than 2, no whole groups or no
-    multiple of 64 columns stay as they are, and so do those that transpose anything but the
-    matrix. A Relu becomes an op of its own; products of one matrix share its packed form. Those
-    that a quantize table `qtable` names are packed as it says (W4F16), or not at all (F16).
+    scale; where that is 0, as many as the model has given scales of their own, if these are 32
+    and not 64, and else 64. Products whose matrix is computed, has other ranks than 2, no whole
+    groups or no multiple of 64 columns stay as they are, and so do those that transpose anything
+    but the matrix. A Relu becomes an op of its own; products of one matrix share its packed form.
+    Those that a quantize table `qtable` names are packed as it says (W4F16), or not at all (F16).
     """
 
     name = "pack-weights"
 
     bits: int = 4
-    group: int = 64
+    group: int = 0
     symmetric: bool = False
     qtable: str = ""
 
@@ -103,7 +111,7 @@ class PackWeightsPass(ModulePass):
         weights = weights_of(op)
         table = read_quantize_table(self.qtable) if self.qtable else {}
         for func in functions(op):
-            made: dict[Key, Packed] = {}
+            made: dict[Key, Known] = {}
             for inner in list(func.body.block.ops):
                 if not isinstance(inner, top.MatMulOp):
                     continue
@@ -115,7 +123,8 @@ class PackWeightsPass(ModulePass):
                 elif bits and mode is not None:
                     raise TpuError(
                         f"quantize table {self.qtable}: {mode} for '{required_name(inner)}', whose "
-                        f"matrix is no constant of whole groups of {self.group} and a multiple of "
+                        f"matrix is no constant of whole groups of {self.group or USUAL_GROUP} "
+                        f"and a multiple of "
                         f"{ROWS} columns; leave it out"
                     )
 
@@ -128,31 +137,32 @@ class PackWeightsPass(ModulePass):
         if not is_weight(op.right) or len(shape) != 2:
             return False
         depth, columns = reversed(shape) if op.right_transpose.value.data else shape
-        whole = depth % self.group == 0 and columns % ROWS == 0
+        whole = depth % (self.group or USUAL_GROUP) == 0 and columns % ROWS == 0
         return whole and shape_of(op.input)[-1] == depth
 
     def pack(
         self,
         op: top.MatMulOp,
         weights: Weights,
-        made: dict[Key, Packed] | None = None,
+        made: dict[Key, Known] | None = None,
     ) -> None:
         """Replace a product that it takes, and its matrix in `weights`.
 
         `made` has what matrices were packed to before.
         """
-        known: dict[Key, Packed] = {} if made is None else made
+        known: dict[Key, Known] = {} if made is None else made
         key = op.right, bool(op.right_transpose.value.data), self.bits
         if key not in known:
             known[key] = self._packed(op, weights)
+        packed, group = known[key]
         build, clamped = Builder(InsertPoint.before(op)), bool(op.do_relu.value.data)
         name = required_name(op)
         product = top.A16MatMulOp.make(
             f"{name}_product" if clamped else name,
-            (op.input, *known[key], op.bias),
+            (op.input, *packed, op.bias),
             result_types=(op.output.type,),
             right_transpose=True,
-            q_group_size=self.group,
+            q_group_size=group,
             weight_bits=self.bits,
         )
         build.insert(product)
@@ -172,8 +182,8 @@ class PackWeightsPass(ModulePass):
             weight.detach()
             weight.erase()
 
-    def _packed(self, op: top.MatMulOp, weights: Weights) -> Packed:
-        """Values, scales and zero points of a product's matrix, as weights before it."""
+    def _packed(self, op: top.MatMulOp, weights: Weights) -> Known:
+        """A product's matrix, packed, as weights before it."""
         weight = op.right.owner
         assert isinstance(weight, top.WeightOp)
         name = required_name(weight)
@@ -181,7 +191,8 @@ class PackWeightsPass(ModulePass):
         if weight.output.has_one_use():
             del weights[name]
         rows = data if op.right_transpose.value.data else data.T
-        packed = quantise(rows, self.bits, self.group, self.symmetric)
+        group = self.group or _own_group(rows, self.bits, self.symmetric)
+        packed = quantise(rows, self.bits, group, self.symmetric)
         build = Builder(InsertPoint.before(weight))
 
         def made(label: str, array: Array, element: Attribute) -> SSAValue:
@@ -190,8 +201,16 @@ class PackWeightsPass(ModulePass):
             result = TensorType(element, array.shape)
             return build.insert(top.WeightOp.make(free, (), result_types=(result,))).output
 
-        return (
+        arrays = (
             made("uint", packed.values, BYTE),
             made("scale", packed.scale, Float16Type()),
             made("zp", packed.zero, BYTE),
         )
+        return arrays, group
+
+
+def _own_group(rows: Array, bits: int, symmetric: bool) -> int:
+    """How many weights of a matrix [N, K] share a scale already; `USUAL_GROUP` if none do."""
+    usual = share_on_grids(rows, bits, USUAL_GROUP, symmetric)
+    finest = share_on_grids(rows, bits, GROUPS[0], symmetric)
+    return GROUPS[0] if usual < MOSTLY <= finest else USUAL_GROUP

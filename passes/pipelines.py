@@ -16,7 +16,6 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.order import check_order
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.passes import PASSES
-from xdsl_tpu.passes.pack_weights import USUAL_GROUP
 from xdsl_tpu.passes.pattern_table import PatternPass
 from xdsl_tpu.passes.pipeline import OptionTexts, did_you_mean, option_words, set_up_pass
 from xdsl_tpu.passes.verification import Verifier
@@ -29,14 +28,14 @@ class Quantization:
     `calibration_table` has the range of every tensor, which INT8 needs; `quantize_table` names
     ops to lower to another number format than the rest. `asymmetric` gives integers zero points.
     Matrices of products have `weight_bits` bits, or are floats where that is 0; `group` weights
-    share a scale, with zero points in the middle if `symmetric`.
+    share a scale (0: as `pack-weights` chooses), with zero points in the middle if `symmetric`.
     """
 
     calibration_table: str = ""
     quantize_table: str = ""
     asymmetric: bool = False
     weight_bits: int = 0
-    group: int = USUAL_GROUP
+    group: int = 0
     symmetric: bool = False
 
 

@@ -58,7 +58,7 @@ from xdsl_tpu.passes.module_state import (
     set_module_attributes,
     text_attribute,
 )
-from xdsl_tpu.passes.pack_weights import GROUPS, USUAL_GROUP, PackWeightsPass, pack_marked
+from xdsl_tpu.passes.pack_weights import GROUPS, PackWeightsPass, pack_marked
 from xdsl_tpu.passes.processor_top_optimize.far_conv import bring_nearer
 from xdsl_tpu.passes.tensors import functions, required_name, shape_of, size_in_bytes
 
@@ -78,8 +78,8 @@ class ConvertTopToTpuPass(ModulePass):
     table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes into their
     biases. Matrices of products with `weight_bits` are packed in 4 or 8 bits, and multiplied in
     F16. With `mode` W4F16, W8F16, W4BF16 or W8BF16 all constant ones are that `pack-weights`
-    takes, `q_group_size` elements with one scale (64 where that is 0), with zero points in the
-    middle if `q_symmetric`, and the rest is F16 or BF16. The other options are those of the
+    takes, `q_group_size` elements with one scale (0: as `pack-weights` chooses), with zero points
+    in the middle if `q_symmetric`, and the rest is F16 or BF16. The other options are those of the
     vendor's pass and must keep their defaults.
     """
 
@@ -185,8 +185,8 @@ class ConvertTopToTpuPass(ModulePass):
             return
         if weights is None:
             raise TpuError(f"{self.name}: {mode} needs the weights; the module names no file")
-        group = self.q_group_size or USUAL_GROUP
-        if group not in GROUPS:
+        group = self.q_group_size
+        if group and group not in GROUPS:
             known = ", ".join(map(str, GROUPS))
             raise TpuError(f"{self.name}: q_group_size must be one of {known}, not {group}")
         PackWeightsPass(bits, group, self.q_symmetric, self.qtable).apply(ctx, module)

@@ -19,7 +19,7 @@ from xdsl_tpu.passes.tensors import required_name
 
 Array = npt.NDArray[Any]
 
-DEPTH, COLUMNS = 128, 64
+DEPTH, COLUMNS = 256, 64
 
 
 def model(node: onnx.NodeProto, constants: dict[str, Array]) -> onnx.ModelProto:
@@ -66,17 +66,30 @@ def packed(source: onnx.ModelProto, bits: int, group: int) -> ModuleOp:
 
 @pytest.mark.parametrize("kind", ["MatMulNBits", "DequantizeLinear"])
 @pytest.mark.parametrize("bits", [4, 8])
-@pytest.mark.parametrize(("block", "group"), [(32, 32), (64, 64), (64, 32)])
+@pytest.mark.parametrize(
+    ("block", "group"), [(32, 32), (64, 64), (64, 32), (32, 0), (64, 0), (128, 0)]
+)
 def test_integers_stay_bit_for_bit(kind: str, bits: int, block: int, group: int) -> None:
     source, numbers = drawn(kind, block)
     module = packed(source, bits, group)
     (product,) = (op for op in module.walk() if isinstance(op, top.A16MatMulOp))
+    made = product.q_group_size.value.data
+    assert made == (group or min(block, 64))
     weights = weights_of(module)
     assert weights is not None
     names = [required_name(value) for value in (product.weight, product.zp)]
     values, zero = (weights[name] for name in names)
-    found = unpack(values, bits).astype(int) - np.repeat(zero, group, 1)
+    found = unpack(values, bits).astype(int) - np.repeat(zero, made, 1)
     np.testing.assert_array_equal(found, numbers)
     x = np.random.default_rng(0).standard_normal((1, 4, DEPTH)).astype(np.float32)
     (ours,), (own,) = (run_module(one, [x]).values() for one in (module, import_onnx(source)))
     np.testing.assert_allclose(ours, own, atol=1e-5)
+
+
+def test_floats_have_groups_of_the_usual_size() -> None:
+    """Also where single groups happen to lie on a grid."""
+    values = np.random.default_rng(1).standard_normal((DEPTH, COLUMNS)).astype(np.float32)
+    values[:32] = np.rint(values[:32] * 2)
+    module = packed(model(helper.make_node("MatMul", ["x", "w"], ["y"], "y"), {"w": values}), 4, 0)
+    (product,) = (op for op in module.walk() if isinstance(op, top.A16MatMulOp))
+    assert product.q_group_size.value.data == 64

@@ -37,7 +37,7 @@ def add_language_model(parser: argparse.ArgumentParser) -> None:
         "--group",
         type=int,
         choices=(32, 64, 128),
-        help="of matrices in 4 or 8 bits: weights that share a scale (64)",
+        help="of matrices in 4 or 8 bits: weights that share a scale (64; 32 as the model has it)",
     )
     parser.add_argument(
         "--symmetric",
