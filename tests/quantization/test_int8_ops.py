@@ -1,5 +1,6 @@
 """Every op the lowering claims to handle computes nearly the same in INT8, or in F16 instead."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.passes.real_networks import apply
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, run_module
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.calibration.observe import calibrate
@@ -82,6 +84,28 @@ def test_int8_results_are_within_steps_of_the_float_ones(sample: Sample, tmp_pat
             assert np.mean(steps) <= 3
         else:
             assert steps.max() <= COARSE.get(sample.op, STEPS), steps.max()
+
+
+@pytest.mark.parametrize("op", [top.ConvOp, top.MatMulOp])
+@pytest.mark.parametrize(
+    ("inputs", "factors", "bias"),
+    [(1e-4, 1.0, 1e-4), (1.0, 1e-6, 1e-6), (1.0, 1e-9, 1.0), (1e-4, 1e-3, 1.0), (0.0, 0.0, 0.0)],
+)
+def test_small_numbers_are_as_exact_as_others(
+    op: type[NamedOp], inputs: float, factors: float, bias: float, tmp_path: Path
+) -> None:
+    """Where the bias is far larger than all products, these have no bits left, but that has."""
+    whole = next(one for one in INT8_SAMPLES if one.op is op and one.operands[2] is not None)
+    x, filter_, added = whole.operands
+    assert isinstance(x, X)
+    assert isinstance(filter_, W)
+    assert isinstance(added, W)
+    operands = [X(inputs * x.array), W(factors * filter_.array), W(bias * added.array)]
+    module, given, (expected,) = int8_module(replace(whole, operands=operands), tmp_path)
+    assert kinds(module)
+    (found,) = run_module(module, given).values()
+    step = float(np.abs(expected).max()) / 127
+    assert np.abs(found - expected).max() <= COARSE.get(op, STEPS) * step
 
 
 def test_what_int8_lowering_makes_has_semantics(tmp_path: Path) -> None:

@@ -70,7 +70,12 @@ def weights(*channels: list[float]) -> npt.NDArray[np.float32]:
         (weights([0.5, 1.0], [2.0, 0.25]), True, [0.25, 0.25]),
         (weights([128.0, 1.0]), True, [128.0 / 127]),
         (weights([255.0, 1.0]), False, [1.0]),
-        (weights([0.1, 0.0], [0.0, 1e-9]), True, [np.float32(0.1) / np.float32(127), 1e-5]),
+        (weights([0.1, 0.0], [0.0, 0.0]), True, [np.float32(0.1) / np.float32(127), 1e-5]),
+        (
+            weights([0.1, 0.0], [0.0, 1e-9]),
+            True,
+            [np.float32(one) / np.float32(127) for one in (0.1, 1e-9)],
+        ),
     ],
 )
 def test_filter_scales(filters: npt.NDArray[np.float32], signed: bool, scales: list[float]) -> None:

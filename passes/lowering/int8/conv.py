@@ -33,6 +33,7 @@ from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
 from xdsl_tpu.passes.lowering.conv import can_insert, inserting
 from xdsl_tpu.passes.lowering.int8.scales import (
     Array,
+    least_scale,
     multipliers_and_shifts,
     round_half_away,
     saturate,
@@ -49,8 +50,8 @@ from xdsl_tpu.passes.lowering.int8.types import (
 )
 from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
 
-DEAD = 1e-5
-"""A scale of an input, or the largest bias, up to which it counts as always zero."""
+UNUSED = 1e-5
+"""The scale of a filter without weights."""
 
 
 def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
@@ -117,10 +118,10 @@ def _in_8_bits(
     signed = has_bias or bool(step.zero_point) or float(weights.min(initial=0)) < 0
     scales = given_scales(op.filter, len(weights)) if signed else None
     if scales is None:
-        scales = filter_scales(weights, signed)
-    in_scale = step.scale if step.scale > DEAD else _scale_of_dead_input(weights, bias)
+        least = None if bias is None else least_scale(bias, step.scale)
+        scales = filter_scales(weights, signed, least)
     out_scale = result_element(op.output, ctx.asymmetric).scale
-    multipliers, shifts = multipliers_and_shifts(scales * in_scale / out_scale)
+    multipliers, shifts = multipliers_and_shifts(scales * step.scale / out_scale)
     name = required_name(op)
     per_channel = scales.reshape(-1, *[1] * (weights.ndim - 1))
     stored = saturate(weights.astype(np.float64) / per_channel, signed)
@@ -131,7 +132,7 @@ def _in_8_bits(
         bias, has_bias = np.zeros(len(weights), np.float32), True
     if bias is not None:
         sums = stored.reshape(len(stored), -1).sum(axis=1, dtype=np.int64)
-        exact = bias.astype(np.float64) / (scales * in_scale)
+        exact = bias.astype(np.float64) / (scales * step.scale)
         units = round_half_away(exact - step.zero_point * sums)
         whole = np.clip(units, -(2**31), 2**31 - 1).astype(np.int32)
         shaped = whole.reshape(1, -1, *[1] * (weights.ndim - 2))
@@ -151,11 +152,12 @@ def _in_8_bits(
     )
 
 
-def filter_scales(weights: Array, signed: bool) -> Array:
+def filter_scales(weights: Array, signed: bool, least: Array | None = None) -> Array:
     """One scale for every output channel (the first axis), as doubles that are exact float32.
 
     A filter whose weights are all 8-bit integers over the same power of two up to 64 keeps them
-    exactly. Otherwise the largest magnitude of a channel becomes 127 (255 without a sign).
+    exactly. Otherwise the largest magnitude of a channel becomes 127 (255 without a sign), unless
+    its scale would be smaller than `least`, for which its bias has no room.
     """
     channels, largest = int(weights.shape[0]), SIGNED_MAX if signed else UNSIGNED_MAX
     low, high = (-128, 127) if signed else (0, 255)
@@ -165,15 +167,10 @@ def filter_scales(weights: Array, signed: bool) -> Array:
         if np.all(scaled == np.rint(scaled)) and scaled.min() >= low and scaled.max() <= high:
             return np.full(channels, 2.0**-exponent, np.float64)
     magnitudes: Array = np.abs(weights.reshape(channels, -1)).max(axis=1)
-    scales: Array = np.maximum(magnitudes / np.float32(largest), np.float32(1e-5))
+    scales: Array = np.where(magnitudes > 0, magnitudes / np.float32(largest), np.float32(UNUSED))
+    if least is not None:
+        scales = np.maximum(scales, least)
     return scales.astype(np.float32).astype(np.float64)
-
-
-def _scale_of_dead_input(weights: Array, bias: Array | None) -> float:
-    """An input that is always zero gets the scale that keeps the bias exact."""
-    bias_max = 0.0 if bias is None else float(np.abs(bias).max())
-    largest = bias_max if bias_max > DEAD else float(np.abs(weights).max())
-    return largest / SIGNED_MAX
 
 
 def _is_faster_in_f16(op: top.ConvOp, chip: Chip) -> bool:

@@ -13,6 +13,7 @@ from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
 from xdsl_tpu.passes.lowering.int8.scales import (
     Array,
+    least_scale,
     multiplier_and_shift,
     round_half_away,
     saturate,
@@ -45,13 +46,16 @@ def matmul(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         return None
     name, right, bias = required_name(op), op.right, op.bias
     sums: Array | None = None
+    columns = shape_of(op.output)[-1]
+    corrected = corrected_bias(op, bias, columns, ctx)
     if is_weight(right):
         if left.zero_point and (len(shape_of(right)) > 2 or op.hdim_is_batch.value.data):
             return None
         numbers = numbers_of(right, ctx).astype(np.float64)
         given = given_scales(right, 1)
         largest = float(np.abs(numbers).max()) / SIGNED_MAX
-        right_scale = (largest if given is None else float(given[0])) or 1.0
+        least = 0.0 if corrected is None else float(least_scale(corrected, left.scale).max())
+        right_scale = (max(largest, least) if given is None else float(given[0])) or 1.0
         stored = saturate(numbers / right_scale, signed=True)
         right = new_weight(ctx, f"{name}_filter_int8", stored, I8)
         if left.zero_point:
@@ -62,8 +66,6 @@ def matmul(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
             return None
         right_scale = step.scale
     unit = right_scale * left.scale
-    columns = shape_of(op.output)[-1]
-    corrected = corrected_bias(op, bias, columns, ctx)
     if corrected is None and sums is not None:
         corrected = np.zeros(columns, np.float32)
     if corrected is not None:

@@ -9,6 +9,15 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
+LARGEST_BIAS = 2.0**30
+"""Of biases in units of a sum: half of what 32 bits hold, the rest is for zero points."""
+
+
+def least_scale(bias: Array, in_scale: float) -> Array:
+    """For each bias, the least scale of weights with which 32 bits hold it in units of the sum."""
+    return np.abs(bias).astype(np.float64) / (in_scale * LARGEST_BIAS)
+
+
 def round_half_away(values: Array) -> Array:
     """To the nearest integer, halves away from zero, as doubles."""
     doubles = values.astype(np.float64)
