@@ -18,7 +18,7 @@ BINS = 2048
 """Bins of a histogram of magnitudes."""
 
 LEAST = 1e-5
-"""The smallest threshold: that of tensors that are always zero."""
+"""The threshold of tensors that are always zero."""
 
 FEWEST, ENOUGH = 16, 4096
 """Numbers of a tensor: of fewer nothing can be said, so many show how far it reaches."""
@@ -85,13 +85,13 @@ class Histograms:
         top = self.extremes.magnitude(name)
         # In float32: half the memory traffic, and a bin is wider than its rounding.
         sizes = np.minimum(np.abs(values).ravel(), np.float32(top))
-        places = sizes * np.float32(BINS / max(top, LEAST))
+        places = sizes * np.float32(BINS / (top or LEAST))
         counted = np.bincount(np.minimum(places.astype(np.int32), BINS - 1), minlength=BINS)
         self.counts[name] = self.counts.get(name, np.zeros(BINS, np.int64)) + counted
 
     def of(self, name: str) -> Histogram:
         """The histogram of one tensor."""
-        top = max(self.extremes.magnitude(name), LEAST)
+        top = self.extremes.magnitude(name) or LEAST
         return Histogram(self.counts[name], top, self.extremes.low[name] < 0)
 
 
@@ -151,6 +151,6 @@ def _finite(number: float) -> float:
 
 def _entry(extremes: Extremes, name: str, threshold: float) -> Threshold:
     low, high = extremes.low[name], extremes.high[name]
-    if extremes.magnitude(name) < LEAST:
+    if not extremes.magnitude(name):
         return Threshold(LEAST, low, LEAST)
-    return Threshold(max(threshold, LEAST), low, high)
+    return Threshold(threshold, low, high)

@@ -20,6 +20,9 @@ from xdsl_tpu.dialects.errors import TpuError
 LARGEST = 6.5e4
 """What an infinity in a table, or of a mask, is read as: about the largest f16."""
 
+SMALL = 1e-3
+"""A threshold below which numbers are written with an exponent: seven places are too few."""
+
 _COLUMNS = "# op_name    threshold    min    max"
 
 
@@ -44,7 +47,9 @@ class CalibrationTable:
         """The file's contents."""
         lines = [*self.header, _COLUMNS]
         for name, one in self.thresholds.items():
-            lines.append(f"{name} {one.threshold:.7f} {one.min:.7f} {one.max:.7f}")
+            digits = ".7f" if one.threshold >= SMALL else ".6e"
+            numbers = (one.threshold, one.min, one.max)
+            lines.append(" ".join((name, *(format(number, digits) for number in numbers))))
         return "\n".join((*lines, *self.trailer)) + "\n"
 
     def save(self, path: str | Path) -> Path:

@@ -204,3 +204,22 @@ def test_a_real_table_is_equal_to_six_digits(tmp_path: Path) -> None:
         for key in ("threshold", "min", "max"):
             found, wanted = getattr(ours[name], key), getattr(one, key)
             assert abs(found - wanted) <= 2e-6 * one.threshold + 5e-8, (name, key, found, wanted)
+
+
+def test_small_numbers_keep_their_digits(tmp_path: Path) -> None:
+    """Tensors of 2e-7 are calibrated as others are; only those of zeros get a threshold."""
+    rng = np.random.default_rng(0)
+    tensors = {"small": np.float32(2e-7) * rng.standard_normal(4096).astype(np.float32)}
+    tensors |= {"tiny": tensors["small"] * np.float32(1e-12), "none": np.zeros(8, np.float32)}
+
+    def run(show: Callable[[str, Array], None]) -> None:
+        for name, values in tensors.items():
+            show(name, values)
+
+    for method in ("max", "kl"):
+        table = read_table(calibrate(run, method).save(tmp_path / "table"))
+        small, tiny, none = (table.thresholds[name] for name in tensors)
+        largest = float(np.abs(tensors["small"]).max())
+        assert 0.5 * largest < small.threshold <= 1.000001 * largest
+        assert tiny.threshold == pytest.approx(1e-12 * small.threshold, rel=1e-2)
+        assert none.threshold == LEAST
