@@ -86,6 +86,7 @@ PASSES: dict[str, PassLoader] = {
     "processor-tpu-optimize": _lazy("processor_tpu_optimize.optimize", "ProcessorTpuOptimizePass"),
     "pruning": _lazy("without_effect", "PruningPass"),
     "report-transposes": _lazy("report_transposes", "ReportTransposesPass"),
+    "scale-early": _lazy("scale_early.scale", "ScaleEarlyPass"),
     "shape-infer": _lazy("shape_infer", "ShapeInferPass"),
     "shape-optimize": _lazy("without_effect", "ShapeOptimizePass"),
     "share-weights": _lazy("share_weights", "ShareWeightsPass"),

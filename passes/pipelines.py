@@ -181,6 +181,7 @@ _TOP = (
 _LOWERING = (
     Step("processor-assign", _assigned, required=True),
     Step("import-calibration-table", _calibrated, required=True),
+    Step("scale-early"),
     Step("merge-branches"),
     Step("cut-early"),
     Step("fold-rows", _of_chip),

@@ -122,6 +122,9 @@ SUMMARIES: dict[str, str] = {
     "report-transposes": (
         "List every transpose that is left with its bytes, its cycles and why it was not removed"
     ),
+    "scale-early": (
+        "Multiply by numbers in front of products of two tensors, and in weights where these allow"
+    ),
     "shape-infer": "Infer all shapes, clone weights with several users, fold what is constant",
     "shape-optimize": "Reshapes nothing",
     "share-weights": "Let ops that do the same with equal numbers read one weight",

@@ -1,0 +1,1 @@
+"""Factors go where there are fewer numbers: before products, and into weights."""
