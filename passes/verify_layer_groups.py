@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.schedule import ginfo, is_held
 from xdsl_tpu.backend.tile.build import build
 from xdsl_tpu.backend.tile.verify import faults
-from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects import tile, top, tpu
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import TpuError
@@ -24,6 +24,9 @@ from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.values import AXES, AxisSlices, GroupType, Secs
 from xdsl_tpu.passes.module_state import chip_of
+
+_SILENT = (top.WeightOp, top.NoneOp, top.InputOp, tpu.BufferOp, tpu.JoinOp, tile.ProgramOp)
+"""Ops that have no commands, so that they leave local memory alone."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ class VerifyLayerGroupsPass(ModulePass):
         if not groups:
             return
         chip = chip_of(op, self.chip)
-        faults = [
+        blocks = dict.fromkeys(group.parent_block() for group in groups)
+        kept = [fault for block in blocks if block is not None for fault in kept_faults(block)]
+        faults = kept + [
             f"group '{name_of(group)}': {fault}"
             for group in groups
             for fault in group_faults(group, chip, self.tiles)
@@ -78,6 +83,44 @@ def group_faults(group: tpu.GroupOp, chip: Chip, tiles: bool = True) -> Iterator
         yield str(error)
     else:
         yield from faults(programs, chip)
+
+
+def kept_faults(block: Block) -> Iterator[str]:
+    """What a group copies from local memory has been left there by one before it, and all between
+    them leave it alone."""
+    lying: dict[SSAValue, tuple[int, int | None]] = {}
+    for op in block.ops:
+        if not isinstance(op, tpu.GroupOp):
+            if not isinstance(op, _SILENT):
+                lying.clear()
+            continue
+        ends = dict(op.kept_regions)
+        lying = {
+            value: (at, ends[at])
+            for value, (at, end) in lying.items()
+            if at in ends and end in (None, ends[at])
+        }
+        for load in op.body.block.ops:
+            at = load.kept_at if isinstance(load, tpu.LoadOp) else None
+            if at is not None and lying.get(load.operands[0], (None,))[0] != at:
+                yield f"{described(load)} copies what nothing has left at byte {at}"
+        last = op.body.block.last_op
+        assert last is not None
+        for result, stored in zip(op.outputs, last.operands, strict=False):
+            store = stored.owner
+            if isinstance(store, tpu.StoreOp) and (at := store.kept_at) is not None:
+                lying[result] = at, None
+                if store.is_only_kept:
+                    yield from _unkept_uses(result)
+
+
+def _unkept_uses(result: SSAValue) -> Iterator[str]:
+    """Uses of what does not come to DDR other than copies."""
+    for use in result.uses:
+        reader = use.operation
+        copies = isinstance(reader, tpu.LoadOp) and reader.kept is not None
+        if not copies and not isinstance(reader, tpu.GroupOp):
+            yield f"{described(reader)} reads '{name_of(result)}', which is not in DDR"
 
 
 def described(op: Operation) -> str:

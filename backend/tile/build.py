@@ -3,6 +3,7 @@
 A slice that lies where the slice before had it is not loaded again.
 """
 
+from collections.abc import Iterator
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -15,6 +16,7 @@ from xdsl_tpu.backend.leaves import sliced_kernel
 from xdsl_tpu.backend.local.context import Form, LocalKernel, LocalValue
 from xdsl_tpu.backend.local.forms import PLAIN, Arrangement, arrangements
 from xdsl_tpu.backend.local.image import packed
+from xdsl_tpu.backend.local.kept import kept_whole
 from xdsl_tpu.backend.local.schedule import (
     Event,
     events,
@@ -77,6 +79,7 @@ class _Builder:
         self.scratch = _scratch(self.schedule)
         self.arrangements = arrangements(group, chip.lanes)
         self.pack_members = _pack_members(group)
+        self.kept = [*group.kept_regions, *self._left()]
         self.resident: dict[Operation, tuple[Buffer, Region]] = {}
         self.free: dict[int, tuple[Region, ...]] = {}
         self.buffers: dict[tuple[SSAValue, int], Buffer] = {}
@@ -88,7 +91,7 @@ class _Builder:
             if isinstance(op, tpu.LoadOp):
                 steps += self._load(op, event)
             elif isinstance(op, tpu.StoreOp):
-                steps.append(self._store(op, event))
+                steps += self._store(op, event)
             else:
                 steps.append(self._compute(event))
         return TileProgram(self.group, self.kind, self.core, tuple(steps))
@@ -117,13 +120,27 @@ class _Builder:
         taps = None
         if place.form is Form.MERGED:
             taps = self._taps(self.arrangements[op.output], event.slice)
-        return [Load(event.step, event.slice, op, op.input, (target,), taps)]
+        kept = op.kept_at
+        return [Load(event.step, event.slice, op, op.input, (target,), taps, kept=kept)]
 
-    def _store(self, op: tpu.StoreOp, event: Event) -> Store:
+    def _store(self, op: tpu.StoreOp, event: Event) -> list[Store]:
         source = self._read(op, op.input, event.slice)
         start = self._own(op.input, event.slice, source.place.start)
-        free = self._free(event)
-        return Store(event.step, event.slice, op, op.output, source, start, free)
+        stores: list[Store] = []
+        if (kept := op.kept_at) is not None:
+            whole = source.place.start
+            stores = [Store(event.step, event.slice, op, op.output, source, whole, (), kept)]
+        if not op.is_only_kept:
+            free = self._free(event)
+            stores.append(Store(event.step, event.slice, op, op.output, source, start, free))
+        return stores
+
+    def _left(self) -> Iterator[Region]:
+        """Where results are kept for other groups."""
+        for op in self.group.body.block.ops:
+            if isinstance(op, tpu.StoreOp) and (address := op.kept_at) is not None:
+                part = self._place(op.input, 0)
+                yield kept_whole(part, address, self.chip).span(self.chip)
 
     def _own(self, value: SSAValue, index: int, start: Ncdhw) -> Ncdhw:
         """Where a slice begins, without the rows and columns that a slice before it has, too, and
@@ -157,7 +174,8 @@ class _Builder:
         known = self.free.get(event.step)
         if known is None:
             size = self.chip.local_bytes
-            known = tuple(free_regions(self.lifetimes, self.scratch, event.step, size, self.stored))
+            used = {event.step: [*self.scratch.get(event.step, ()), *self.kept]}
+            known = tuple(free_regions(self.lifetimes, used, event.step, size, self.stored))
             self.free[event.step] = known
         return known
 

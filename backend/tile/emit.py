@@ -19,6 +19,7 @@ from xdsl_tpu.backend.local.gather import image_of, load_gathered, reading
 from xdsl_tpu.backend.local.gather_rows import load_rows
 from xdsl_tpu.backend.local.image import load_pack, packed
 from xdsl_tpu.backend.local.int8_conv import load_coefficients, loads_in_parts
+from xdsl_tpu.backend.local.kept import copy_from_kept, copy_to_kept
 from xdsl_tpu.backend.local.lane_image import load_image, store_image
 from xdsl_tpu.backend.local.mapped import mapped
 from xdsl_tpu.backend.local.schedule import is_held
@@ -70,7 +71,9 @@ def issue(emitter: Emitter, step: Step) -> None:
 def _load(emitter: Emitter, step: Load) -> None:
     target = step.targets[0].place
     weight, read = _packed(step), reading(step.source)
-    if weight is not None:
+    if step.kept is not None:
+        copy_from_kept(emitter, target, step.kept)
+    elif weight is not None:
         _load_pack(emitter, step, weight)
     elif step.taps is not None:
         load_merged(emitter, target, image_of(step.source, target.full), step.taps)
@@ -151,6 +154,9 @@ def _reader(load: Operation) -> Operation:
 
 def _store(emitter: Emitter, step: Store) -> None:
     op, chip, source = step.op, emitter.chip, step.source.place
+    if step.kept is not None:
+        copy_to_kept(emitter, source, step.kept)
+        return
     for axis in ("h", "w"):
         source = source.behind(axis, getattr(step.start, axis), chip)
     if isinstance(op, tpu.StoreOp) and op.indexing_map_l2s is not None:

@@ -26,7 +26,8 @@ class Load:
     """The GDMA brings a slice of `source` in, or all weights of a pack at once.
 
     `taps`: what the lanes hold of rows and columns where filter taps are merged into them. `free`
-    is what it may use of local memory.
+    is what it may use of local memory. If the value is `kept` in local memory, from that byte of
+    every lane on, the TIU copies the slice.
     """
 
     step: int
@@ -36,6 +37,7 @@ class Load:
     targets: tuple[Buffer, ...]
     taps: tuple[View, View] | None = None
     free: tuple[Region, ...] = ()
+    kept: int | None = None
 
 
 @record(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Store:
     """The GDMA takes a slice to its place in `target`, from index `start` on: what is before it
     another core stores.
 
-    `free` is what it may use of local memory.
+    `free` is what it may use of local memory. If the value is to be `kept` there, from that byte of
+    every lane on, the TIU copies the slice.
     """
 
     step: int
@@ -53,6 +56,7 @@ class Store:
     source: Buffer
     start: Ncdhw
     free: tuple[Region, ...]
+    kept: int | None = None
 
 
 @record(frozen=True, slots=True)

@@ -80,10 +80,11 @@ class _Writer:
         if isinstance(step, Load):
             targets = [self._value(one) for one in step.targets]
             taps = [number for view in step.taps or () for number in astuple(view)]
-            return tile.LoadOp.of(id, targets, taps=taps, **when)
+            return tile.LoadOp.of(id, targets, taps=taps, kept=step.kept, **when)
         free = [bound for region in step.free for bound in region]
         if isinstance(step, Store):
-            return tile.StoreOp.of(id, self._value(step.source), step.start, free=free, **when)
+            source = self._value(step.source)
+            return tile.StoreOp.of(id, source, step.start, free=free, kept=step.kept, **when)
         operands = [None if one is None else self._value(one) for one in step.operands]
         out = self._value(step.out)
         return tile.ComputeOp.of(
@@ -157,11 +158,12 @@ class _Reader:
             if isinstance(op, tile.LoadOp):
                 targets = tuple(self.buffers[one] for one in op.targets)
                 load = self._op(op, tpu.LoadOp)
-                yield Load(*when, load, load.input, targets, _taps(op))
+                kept = _kept(op)
+                yield Load(*when, load, load.input, targets, _taps(op), kept=kept)
             elif isinstance(op, tile.StoreOp):
                 start, source = Ncdhw(*ints(op.start)), self.buffers[op.source]
                 store, free = self._op(op, tpu.StoreOp), _regions(ints(op.free))
-                yield Store(*when, store, store.output, source, start, free)
+                yield Store(*when, store, store.output, source, start, free, _kept(op))
             elif isinstance(op, tile.ComputeOp):
                 yield self._compute(op, when)
 
@@ -206,6 +208,10 @@ def _taps(op: tile.LoadOp) -> tuple[View, View] | None:
         return None
     numbers = ints(op.taps)
     return View(*numbers[:TAP_NUMBERS]), View(*numbers[TAP_NUMBERS:])
+
+
+def _kept(op: tile.LoadOp | tile.StoreOp) -> int | None:
+    return None if op.kept is None else op.kept.value.data
 
 
 def _regions(bounds: tuple[int, ...]) -> tuple[Region, ...]:

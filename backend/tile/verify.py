@@ -15,6 +15,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.local.context import Form, LocalValue
 from xdsl_tpu.backend.local.image import packed
+from xdsl_tpu.backend.local.kept import kept_whole
 from xdsl_tpu.backend.tensor import Layout
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Region, Step, Store, TileProgram
 from xdsl_tpu.dialects import tpu
@@ -52,6 +53,8 @@ class _Check:
         self.gone: dict[Buffer, Step] = {}
         self.root: dict[Buffer, Buffer] = {}
         self.summed: dict[Buffer, int] = {}
+        self.kept = program.op.kept_regions if isinstance(program.op, tpu.GroupOp) else []
+        self.left: dict[Operation, Region] = {}
 
     def faults(self) -> Iterator[str]:
         """In the order of the steps."""
@@ -67,7 +70,34 @@ class _Check:
                 yield from _missing(step, self.program)
                 yield from self._sums(step)
                 yield from _goes_on(step)
+            yield from self._keeps(step)
             yield from self._writes(number, step)
+
+    def _keeps(self, step: Step) -> Iterator[str]:
+        """What other groups have left stays, and what is left for them from the first slice on;
+        what is copied lies there."""
+        kept = [*self.kept, *(region for op, region in self.left.items() if op is not step.op)]
+        pack = _pack_span(step)
+        spans = [one.place.tensor.span(self.chip) for one in _written_by(step)]
+        for region in (*([pack] if pack else spans), *_scratch_of(step)):
+            if any(_meet(region, other) for other in (*kept, *self.left.values())):
+                yield f"{where(step.op)} works in {list(region)}, where a value is kept"
+        if isinstance(step, Compute) or step.kept is None:
+            return
+        part = step.targets[0].place if isinstance(step, Load) else step.source.place
+        low, high = kept_whole(part, step.kept, self.chip).span(self.chip)
+        if low % self.chip.eu_bytes or low < 0 or high > self.chip.local_bytes:
+            yield f"{where(step.op)} keeps a value in {[low, high]}, where none can be"
+        if part.form is not Form.PLAIN or part.full.d > 1:
+            yield f"{where(step.op)} copies a value that cannot be kept"
+        if isinstance(step, Load):
+            if not any(first <= low and high <= end for first, end in self.kept):
+                yield f"{where(step.op)} copies from {[low, high]}, where nothing is kept"
+            return
+        self.left[step.op] = low, high
+        for region in (*kept, *self.there.values()):
+            if _meet(region, (low, high)):
+                yield f"{where(step.op)} keeps a value in {[low, high]}, where another lies"
 
     def _misplaced(self, buffer: Buffer) -> Iterator[str]:
         """It lies within local memory, aligned where it says so, and is a part of its value."""
@@ -213,9 +243,14 @@ def _mistaken(step: Step) -> Iterator[str]:
         brought = (op.results[0],) if isinstance(op, tpu.LoadOp) else op.operands
         if all(one.value not in brought for one in step.targets):
             yield f"{where(op)} loads {_title(step.targets[0])}"
+        if isinstance(op, tpu.LoadOp) and step.kept != op.kept_at:
+            yield f"{where(op)} copies from byte {step.kept}"
     elif isinstance(step, Store):
         stored = op.operands[0] if isinstance(op, tpu.StoreOp) else op.results[0]
         pairs = [(stored, step.source)]
+        known = op.kept_at if isinstance(op, tpu.StoreOp) else None
+        if step.kept not in (None, known):
+            yield f"{where(op)} keeps its value at byte {step.kept}"
     else:
         pairs = [*zip(op.operands, step.operands, strict=True), (op.results[0], step.out)]
     for value, buffer in pairs:
@@ -284,18 +319,28 @@ def _extent(place: LocalValue) -> dict[Axis, Range]:
 
 
 def _uncovered(programs: Sequence[TileProgram]) -> Iterator[str]:
-    """All of every result is stored."""
-    stored: dict[Operation, list[Store]] = {}
+    """All of every result is stored, and kept if it is to be."""
+    stored: dict[tuple[Operation, bool], list[Store]] = {}
     for program in programs:
         for step in program.steps:
             if isinstance(step, Store):
-                stored.setdefault(step.op, []).append(step)
+                stored.setdefault((step.op, step.kept is not None), []).append(step)
     for op in _storing(programs[0].op):
-        if op not in stored:
-            yield f"nothing stores {where(op)}"
-        elif (hole := _hole(stored[op])) is not None:
-            parts = ", ".join(f"{axis} {a} to {b}" for axis, (a, b) in zip(AXES, hole, strict=True))
-            yield f"{where(op)} is not stored for {parts}"
+        for is_kept in _ways(op):
+            how, verb = ("kept", "keeps") if is_kept else ("stored", "stores")
+            if (op, is_kept) not in stored:
+                yield f"nothing {verb} {where(op)}"
+            elif (hole := _hole(stored[op, is_kept])) is not None:
+                ends = zip(AXES, hole, strict=True)
+                parts = ", ".join(f"{axis} {a} to {b}" for axis, (a, b) in ends)
+                yield f"{where(op)} is not {how} for {parts}"
+
+
+def _ways(op: Operation) -> list[bool]:
+    """Whether a result is to be kept: for each place where it must be."""
+    if not isinstance(op, tpu.StoreOp) or op.kept is None:
+        return [False]
+    return [True] if op.is_only_kept else [False, True]
 
 
 def _storing(whole: Operation) -> Sequence[Operation]:

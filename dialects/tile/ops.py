@@ -127,7 +127,11 @@ class StepOp(IRDLOperation, ABC):
     def print_when(self, printer: Printer) -> None:
         """Slice, time step and engine."""
         slice, step = self.slice.value.data, self.step.value.data
-        printer.print_string(f" slice {slice} step {step} on {self.ENGINE}")
+        printer.print_string(f" slice {slice} step {step} on {self.engine()}")
+
+    def engine(self) -> str:
+        """Which engine does it, and of what is kept where."""
+        return self.ENGINE
 
     @classmethod
     def parse_when(cls, parser: Parser) -> tuple[int, int]:
@@ -137,34 +141,59 @@ class StepOp(IRDLOperation, ABC):
             parser.parse_characters(word)
             found.append(parser.parse_integer())
         parser.parse_characters("on")
-        parser.parse_characters(cls.ENGINE)
         return found[0], found[1]
 
 
-def _when(id: int, slice: int, step: int) -> dict[str, Attribute]:
-    numbers = {"id": id, "slice": slice, "step": step}
+def _when(id: int, slice: int, step: int, kept: int | None = None) -> dict[str, Attribute]:
+    numbers = {"id": id, "slice": slice, "step": step} | ({} if kept is None else {"kept": kept})
     return {name: I64_INT.encode(number) for name, number in numbers.items()}
 
 
+class TransferOp(StepOp, ABC):
+    """The GDMA moves a slice; if the whole value is `kept` in local memory, from that byte of every
+    lane on, the TIU copies it."""
+
+    ENGINE: ClassVar[str] = "gdma"
+
+    kept = opt_attr_def(I64_INT)
+
+    def engine(self) -> str:
+        return self.ENGINE if self.kept is None else f"tiu kept {self.kept.value.data}"
+
+    @classmethod
+    def parse_kept(cls, parser: Parser) -> int | None:
+        """The engine, and where the value is kept if it is."""
+        if parser.parse_optional_keyword(cls.ENGINE) is not None:
+            return None
+        parser.parse_characters("tiu")
+        parser.parse_characters("kept")
+        return parser.parse_integer()
+
+
 @irdl_op_definition
-class LoadOp(StepOp):
+class LoadOp(TransferOp):
     """A slice is brought in; of a pack of weights, all of them.
 
     `taps`, for rows and then columns: what the lanes hold where filter taps are merged into them.
     """
 
     name = "tile.load"
-    ENGINE: ClassVar[str] = "gdma"
 
     taps = opt_attr_def(I64_ARRAY)
     targets = var_operand_def(BUFFER)
 
     @classmethod
     def of(
-        cls, id: int, targets: Sequence[SSAValue], slice: int, step: int, taps: Sequence[int] = ()
+        cls,
+        id: int,
+        targets: Sequence[SSAValue],
+        slice: int,
+        step: int,
+        taps: Sequence[int] = (),
+        kept: int | None = None,
     ) -> Self:
         """Build from plain values."""
-        attributes = _when(id, slice, step)
+        attributes = _when(id, slice, step, kept)
         if taps:
             attributes["taps"] = I64_ARRAY.encode(taps)
         return cls.build(operands=[targets], attributes=attributes)
@@ -182,11 +211,11 @@ class LoadOp(StepOp):
         targets = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, lambda: _parse_buffer(parser)
         )
-        when = cls.parse_when(parser)
+        when, kept = cls.parse_when(parser), cls.parse_kept(parser)
         taps: list[int] = []
         if parser.parse_optional_keyword("taps") is not None:
             taps = parse_integers(parser) + parse_integers(parser)
-        return cls.of(id, targets, *when, taps)
+        return cls.of(id, targets, *when, taps, kept)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.id.value.data} to ")
@@ -198,14 +227,13 @@ class LoadOp(StepOp):
 
 
 @irdl_op_definition
-class StoreOp(StepOp):
+class StoreOp(TransferOp):
     """A slice is taken to DDR, from index `start` of the whole on.
 
     `free`: pairs of first and last + 1 byte of every lane that it may use.
     """
 
     name = "tile.store"
-    ENGINE: ClassVar[str] = "gdma"
 
     start = attr_def(I64_ARRAY)
     free = attr_def(I64_ARRAY)
@@ -220,10 +248,11 @@ class StoreOp(StepOp):
         slice: int,
         step: int,
         free: Sequence[int] = (),
+        kept: int | None = None,
     ) -> Self:
         """Build from plain values."""
         lists = {"start": I64_ARRAY.encode(start), "free": I64_ARRAY.encode(free)}
-        return cls.build(operands=[source], attributes={**_when(id, slice, step), **lists})
+        return cls.build(operands=[source], attributes={**_when(id, slice, step, kept), **lists})
 
     def verify_(self) -> None:
         if len(self.start) != AXES:
@@ -236,7 +265,8 @@ class StoreOp(StepOp):
         parser.parse_characters("from")
         source = _parse_buffer(parser)
         start = parse_integers(parser)
-        return cls.of(id, source, start, *cls.parse_when(parser), _parse_regions(parser, "free"))
+        when, kept = cls.parse_when(parser), cls.parse_kept(parser)
+        return cls.of(id, source, start, *when, _parse_regions(parser, "free"), kept)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.id.value.data} from ")
@@ -306,6 +336,7 @@ class ComputeOp(StepOp):
         parser.parse_characters("to")
         out = _parse_buffer(parser)
         when = cls.parse_when(parser)
+        parser.parse_characters(cls.ENGINE)
         own, free = _parse_regions(parser, "own"), _parse_regions(parser, "free")
         return cls.of(id, kind, operands, out, *when, own, free)
 

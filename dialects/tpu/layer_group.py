@@ -53,7 +53,8 @@ class GroupOp(TpuOp):
     The body uses values from outside through Load, and hands tensors out through Store and
     Yield, one for each result. `nsecs`, `csecs`, `dsecs`, `hsecs` and `wsecs` say into how many
     slices each dimension is cut. `flow` is the software pipeline: a negative number opens a time
-    step, the ids of the ops (`ginfo.id`) that work in it follow.
+    step, the ids of the ops (`ginfo.id`) that work in it follow. `kept`: first and last + 1 byte
+    of every lane, pair after pair, where values lie that groups before it have left there.
     """
 
     name = "tpu.Group"
@@ -74,14 +75,23 @@ class GroupOp(TpuOp):
     support_compress = default_attr_def(BOOL, True)
     run_core_id = default_attr_def(I64_ARRAY, ())
     core_slice_ncdhw = default_attr_def(I64_ARRAY, ())
+    kept = opt_attr_def(I64_ARRAY)
     body = region_def("single_block")
     outputs = var_result_def(RANKED)
 
     traits = traits_def(RecursiveMemoryEffect())
 
+    @property
+    def kept_regions(self) -> list[tuple[int, int]]:
+        """First and last + 1 byte of every lane where values of groups before it lie."""
+        bounds = () if self.kept is None else ints(self.kept)
+        return list(zip(bounds[::2], bounds[1::2], strict=True))
+
     def verify_(self) -> None:
         self._check_sections()
         self._check_results()
+        if self.kept is not None and len(self.kept) % 2:
+            raise VerifyException(f"kept has {len(self.kept)} numbers, no pairs")
         self._check_flow()
 
     def _check_sections(self) -> None:
@@ -135,7 +145,8 @@ class LoadOp(SameShape, LocalOp):
     `lmem_type` is 0 for coefficients, which stay, and 1 for activations. `do_bcast` copies one
     channel to all lanes. `use_3ic_optimize` as in Conv2D. `indexing_map_s2l` says where in the
     input an element of the result lies, or how lanes lie in DDR. A table of indices
-    (`is_idx_weight`) is loaded whole, whatever slices are listed for it.
+    (`is_idx_weight`) is loaded whole, whatever slices are listed for it. What is `kept` lies in
+    local memory as a whole, from that byte of every lane on, and is copied from there.
     """
 
     name = "tpu.Load"
@@ -148,12 +159,18 @@ class LoadOp(SameShape, LocalOp):
     is_idx_weight = default_attr_def(BOOL, False)
     compress_info = opt_attr_def(COMPRESS)
     indexing_map_s2l = opt_attr_def(AFFINE_MAP)
+    kept = opt_attr_def(I64_INT)
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape())
 
     def result_shapes(self) -> tuple[Shape, ...]:
         return (declared_shape(self.output),) if self.reads_elsewhere else super().result_shapes()
+
+    @property
+    def kept_at(self) -> int | None:
+        """From which byte of every lane on the value lies in local memory."""
+        return None if self.kept is None else self.kept.value.data
 
     @property
     def reads_elsewhere(self) -> bool:
@@ -171,7 +188,11 @@ class LoadOp(SameShape, LocalOp):
 
 @irdl_op_definition
 class StoreOp(SameShape, LocalOp):
-    """A local tensor, or its slice by `ginfo`, copied to global memory."""
+    """A local tensor, or its slice by `ginfo`, copied to global memory.
+
+    What is `kept` is also copied to its place in the whole tensor, which lies from that byte of
+    every lane on; with `only_kept` it does not come to global memory.
+    """
 
     name = "tpu.Store"
 
@@ -182,13 +203,27 @@ class StoreOp(SameShape, LocalOp):
     indexing_map_l2s = opt_attr_def(AFFINE_MAP)
     paddings = opt_attr_def(I64_ARRAY)
     pad_const_val = opt_attr_def(F64)
+    kept = opt_attr_def(I64_INT)
+    only_kept = opt_attr_def(BOOL)
     output = result_def(RANKED)
 
     traits = traits_def(InOutSameShape())
 
+    @property
+    def kept_at(self) -> int | None:
+        """From which byte of every lane on the value is left in local memory."""
+        return None if self.kept is None else self.kept.value.data
+
+    @property
+    def is_only_kept(self) -> bool:
+        """Whether it does not come to global memory."""
+        return self.only_kept is not None and bool(self.only_kept.value.data)
+
     def verify_(self) -> None:
         super().verify_()
         check_same_elements(self.input, self.output)
+        if self.is_only_kept and self.kept is None:
+            raise VerifyException("only_kept, but not kept")
 
 
 @irdl_op_definition

@@ -1,6 +1,7 @@
 """Writing a planned group into the IR: tpu.Group with its Loads, ops, Stores and time steps."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -8,9 +9,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import BOOL, I64_INT
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import MergesTaps
 from xdsl_tpu.dialects.names import LAYER, fused_loc, layer_of
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.dialects.tpu.attributes import LayerGroupAttr
 from xdsl_tpu.passes.layer_group.lmem_size import slice_bytes
 from xdsl_tpu.passes.layer_group.model import Group
@@ -21,14 +24,30 @@ PIPELINE_STAGES = 3
 LOAD, COMPUTE, STORE = range(PIPELINE_STAGES)
 
 
-def build_group(group: Group, none: top.NoneOp, chip: Chip) -> tpu.GroupOp:
+@record(frozen=True)
+class Keeping:
+    """What of a group's values is kept in local memory, by its byte in every lane: what it reads,
+    and what it makes and is of no use in DDR, or is; and where others have left something."""
+
+    read: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    made: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    only: Collection[SSAValue] = ()
+    others: Sequence[tuple[int, int]] = ()
+
+
+NOTHING_KEPT = Keeping()
+
+
+def build_group(
+    group: Group, none: top.NoneOp, chip: Chip, keeping: Keeping = NOTHING_KEPT
+) -> tpu.GroupOp:
     """Replace the ops of a planned group by a tpu.Group; returns it."""
-    return _Builder(group, none, chip).build()
+    return _Builder(group, none, chip, keeping).build()
 
 
 class _Builder:
-    def __init__(self, group: Group, none: top.NoneOp, chip: Chip) -> None:
-        self.group, self.none, self.chip = group, none, chip
+    def __init__(self, group: Group, none: top.NoneOp, chip: Chip, keeping: Keeping) -> None:
+        self.group, self.none, self.chip, self.keeping = group, none, chip, keeping
         self.plan, self.slices = group.plan, group.slicing.of
         self.inside = set(group.ops)
         is_straight = group.is_straight
@@ -75,7 +94,7 @@ class _Builder:
         return made
 
     def _group(self, names: Sequence[str], stored: Sequence[SSAValue]) -> tpu.GroupOp:
-        secs = self.group.secs
+        secs, others = self.group.secs, self.keeping.others
         return tpu.GroupOp.make(
             fused_loc(names),
             [v for v in self.group.slicing.loaded if not is_weight(v)],
@@ -90,6 +109,7 @@ class _Builder:
             group_type=int(self.group.kind),
             flow=self.flow,
             **({"run_core_id": self.group.core_of} if self.group.cores > 1 else {}),
+            **({"kept": [bound for region in others for bound in region]} if others else {}),
         )
 
     def _load(self, value: SSAValue) -> tpu.LoadOp:
@@ -104,6 +124,8 @@ class _Builder:
             use_3ic_optimize=self._merged_lanes(value),
             ginfo=self._ginfo(value, self.load_stage, self.ids["load", value]),
         )
+        if value in self.keeping.read:
+            load.kept = I64_INT.encode(self.keeping.read[value])
         _of_layer(load, value, "load_")
         return load
 
@@ -122,6 +144,10 @@ class _Builder:
             result_types=[value.type],
             ginfo=self._ginfo(value, self.store_stage, self.ids["store", value]),
         )
+        if value in self.keeping.made:
+            store.kept = I64_INT.encode(self.keeping.made[value])
+        if value in self.keeping.only:
+            store.only_kept = BOOL.encode(True)
         _of_layer(store, value)
         return store
 

@@ -5,7 +5,7 @@ they overlap.
 """
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import cast
@@ -225,9 +225,9 @@ class CostTable:
             steps.append(_step(tiu, moved, op_bytes(op, part.sizes, self.chip)))
         return Cost(tuple(steps), sum(self.prices.store(value, part) for value in slicing.stored))
 
-    def sliced(self, cut: Cut) -> SlicedCost | None:
+    def sliced(self, cut: Cut, kept: Collection[SSAValue] = ()) -> SlicedCost | None:
         """The cost of a group of several slices, of the core that takes longest; None when a
-        kernel cannot work on one."""
+        kernel cannot work on one. The GDMA does not move what is `kept`."""
         start, end = self.position[cut.ops[0]], self.position[cut.ops[-1]] + 1
         parts, times = self._parts(cut), cut.times
         computed: list[Sequence[float]] = []
@@ -244,7 +244,8 @@ class CostTable:
             hold = cut.slicing.of[value].hold
             prices = self._loaded(op, place, cut, parts, (start, end), hold)
             after = 0 if hold else times.load[value]
-            gdma, tiu = [one.gdma for one in prices], [one.tiu for one in prices]
+            gdma = [0.0 if value in kept else one.gdma for one in prices]
+            tiu = [one.tiu for one in prices]
             one = Transfers(gdma, after, self.position[op] - start + 1, tiu)
             (held if hold else loads).append(one)
         stores: list[Transfers] = []
@@ -253,6 +254,7 @@ class CostTable:
                 self._stores(value, cut, parts),
                 self.position[cast(Operation, value.owner)],
             )
+            cycles = [0.0] * len(cycles) if value in kept else cycles
             stores.append(Transfers(cycles, made - start + 2, times.clear[value]))
         slices = [
             [number for number, one in enumerate(cut.core_of) if one == core]

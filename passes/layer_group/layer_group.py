@@ -19,9 +19,10 @@ from xdsl_tpu.passes.layer_group.base_groups import (
     computing_ops,
     why_not_local,
 )
-from xdsl_tpu.passes.layer_group.build import build_group
+from xdsl_tpu.passes.layer_group.build import NOTHING_KEPT, Keeping, build_group
 from xdsl_tpu.passes.layer_group.chain import rechained
 from xdsl_tpu.passes.layer_group.explain import explain, report, write
+from xdsl_tpu.passes.layer_group.keep_values import keep_values
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.orders import Found, first_done
@@ -75,6 +76,9 @@ class LayerGroupPass(ModulePass):
     with a weight of their shape, which would be cut like them, and `keep_global` names ops
     (`tpu.Softmax,..`) that shall work from DDR.
 
+    Values of which groups that follow each other have slices stay in local memory as a whole where
+    there is room and that is expected to be faster; with `keep=false` all are stored and loaded.
+
     The other options are those of the vendor's pass, accepted so that its command lines work.
     They have no effect, which a line on stderr says for those that are given, and why: the chip
     has one core, the search keeps no cache and no dump, and weights are loaded ahead. Only a
@@ -91,6 +95,7 @@ class LayerGroupPass(ModulePass):
     split_weights: bool = True
     keep_global: tuple[str, ...] = ()
     gather: bool = True
+    keep: bool = True
     compress_mode: str = "none"
     group_by_cores: str | None = None
     lgcache: str | None = None
@@ -111,7 +116,7 @@ class LayerGroupPass(ModulePass):
         none = none_of(func)
         if self.split_weights:
             mark_split_weights(computing_ops(func.body.block))
-        prices = Prices(chip, op)
+        prices, keeping = Prices(chip, op), list[Keeping]()
 
         def searched() -> Found:
             bases = base_groups(computing_ops(func.body.block), self._why_global)
@@ -128,15 +133,18 @@ class LayerGroupPass(ModulePass):
             found = first_done(func, chip, searched) if self.gather else searched()
             search, bases, searcher = found.search, found.bases, found.search.searcher
             groups = rechained(found.groups, chip, prices.scratch, search.cost_of)
+            if self.keep:
+                groups, keeping = keep_values(search, groups)
             if self.explain or self.explain_file:
                 search.note_boundaries()
         self._explain(bases, groups, searcher)
         number = 0
+        keeping = keeping or [NOTHING_KEPT] * len(groups)
         for index, group in enumerate(groups):
             groups[index], number = pack_weights(group, chip, number)
         # Plans refer to values as they are now; a group changes only what comes after it.
-        for group in reversed(groups):
-            build_group(group, none, chip)
+        for group, kept in reversed([*zip(groups, keeping, strict=True)]):
+            build_group(group, none, chip, kept)
 
     def _why_global(self, op: Operation) -> str | None:
         if op.name in self.keep_global:

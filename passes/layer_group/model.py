@@ -93,13 +93,14 @@ def plan_group(
     before: Sequence[Late] = (),
     wait: int = 0,
     lazy: int = 0,
+    kept: int = 0,
 ) -> Group | Refusal:
     """Size and place a range of ops, or say why that is impossible.
 
     `scratch` gives an op's scratch bytes per lane, or raises DoesNotFit when its kernel cannot work
     on such slices. With one section for each of the `cores` the group is straight
     and its weights go to the `ring`; otherwise it is a pipeline over slices. `wait`, `lazy`: see
-    `plan_straight`.
+    `plan_straight`. `kept`: so many bytes at the end of every lane are not for the group.
     """
     if isinstance(cut, Refusal):
         return cut
@@ -113,7 +114,8 @@ def plan_group(
         steps = [_step(op, scratch(op, cut.kind, cut.slicing)) for op in cut.ops]
     except (DoesNotFit, NoKernel) as error:
         return Refusal(str(error))
-    room = Room(chip.local_bytes, alignment(chip), chip.bank_bytes, chip.ddr_row_bytes)
+    size = chip.local_bytes - kept
+    room = Room(size, alignment(chip), chip.bank_bytes, chip.ddr_row_bytes)
     if cut.is_straight:
         plan = plan_straight(steps, items, room, ring, before, wait, lazy)
     else:
