@@ -11,7 +11,8 @@ from math import prod
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -22,9 +23,11 @@ from xdsl_tpu.dialects.interfaces.shape_rules import Window
 from xdsl_tpu.dialects.top.padding import pads_of
 from xdsl_tpu.passes.canonicalize.common import has_relu, unit_coefficients
 from xdsl_tpu.passes.constants import Floats, is_f32_weight, make_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, has_shapes, is_calibrated, sole_producer
+from xdsl_tpu.passes.graph import derived_name, has_shapes, is_calibrated, sole_producer, users
 from xdsl_tpu.passes.pattern_table import rewrite
 from xdsl_tpu.passes.tensors import shape_of
+
+FLOATS = ("F32", "F16", "BF16")
 
 LOUDER = 4.0
 """How many times the rounding errors of filters in 8 bits may be those of the branches', as
@@ -66,27 +69,65 @@ class MergeBranches(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.AddOp, rewriter: PatternRewriter) -> None:
-        if len(op.inputs) != 2 or not unit_coefficients(op) or not has_shapes(*op.inputs):
-            return
-        image = _common_image(op.inputs)
-        if image is None or not has_shapes(image):
-            return
-        if any(shape_of(one) != shape_of(op.output) for one in op.inputs):
-            return
-        found = [_branch(one, image) for one in op.inputs]
-        branches = [one for one in found if one is not None]
-        convs = [one for one in branches if one.conv is not None]
-        if len(branches) != 2 or not convs:
-            return
-        host = min(convs, key=lambda one: (one.group, -one.work))
-        merged = _merged(host, branches)
-        if merged is None or merged.work > sum(one.work for one in branches):
+        found = _sum_of_branches(op)
+        if found is None:
             return
         if is_calibrated(op.output):
-            loudness = sum(one.loudness() for one in branches)
-            if merged.loudness() > LOUDER * loudness:
+            loudness = sum(one.loudness() for one in found.branches)
+            if found.merged.loudness() > LOUDER * loudness:
                 return
-        _replace(op, image, merged, rewriter)
+        rewriter.replace(op, _made(op, found))
+
+
+def merge_in_floats(func: FuncOp, modes: dict[Operation, str]) -> None:
+    """The same where ranges are known, but sum and convolutions are all lowered to one float
+    format, in which filters need not be held in 8 bits; `modes` then has the new ops."""
+    for op in [op for op in func.body.block.ops if isinstance(op, top.AddOp)]:
+        mode = modes.get(op)
+        if mode not in FLOATS or (found := _sum_of_branches(op)) is None:
+            continue
+        convs = [one.conv for one in found.branches if one.conv is not None]
+        if any(modes.get(one) != mode for one in convs):
+            continue
+        made = _made(op, found)
+        branches = [one.owner for one in op.inputs]
+        PatternRewriter(op).replace(op, made)
+        del modes[op]
+        modes[made[-1]] = mode
+        for one in branches:
+            if isinstance(one, Operation) and not any(map(users, one.results)):
+                modes.pop(one, None)
+                PatternRewriter(one).erase(one)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """Branches of an image, and their sum as one of them."""
+
+    image: SSAValue
+    branches: list[Branch]
+    merged: Branch
+
+
+def _sum_of_branches(op: top.AddOp) -> _Sum | None:
+    """What an Add adds up, where that is no more work as one convolution."""
+    if len(op.inputs) != 2 or not unit_coefficients(op) or not has_shapes(*op.inputs):
+        return None
+    image = _common_image(op.inputs)
+    if image is None or not has_shapes(image):
+        return None
+    if any(shape_of(one) != shape_of(op.output) for one in op.inputs):
+        return None
+    found = [_branch(one, image) for one in op.inputs]
+    branches = [one for one in found if one is not None]
+    convs = [one for one in branches if one.conv is not None]
+    if len(branches) != 2 or not convs:
+        return None
+    host = min(convs, key=lambda one: (one.group, -one.work))
+    merged = _merged(host, branches)
+    if merged is None or merged.work > sum(one.work for one in branches):
+        return None
+    return _Sum(image, branches, merged)
 
 
 def _common_image(values: Iterable[SSAValue]) -> SSAValue | None:
@@ -185,7 +226,9 @@ def _in_groups(one: Branch, group: int) -> Floats | None:
     return spread
 
 
-def _replace(op: top.AddOp, image: SSAValue, merged: Branch, rewriter: PatternRewriter) -> None:
+def _made(op: top.AddOp, found: _Sum) -> list[Operation]:
+    """The convolution, last, and its weights."""
+    image, merged = found.image, found.merged
     conv = merged.conv
     assert conv is not None
     filters = make_weight(op, derived_name(op, "_r_filter"), merged.filters)
@@ -205,7 +248,7 @@ def _replace(op: top.AddOp, image: SSAValue, merged: Branch, rewriter: PatternRe
         do_relu=op.do_relu,
         relu_limit=op.relu_limit,
     )
-    rewriter.replace(op, [*weights, one])
+    return [*weights, one]
 
 
 @dataclass(frozen=True)
@@ -219,7 +262,8 @@ class MergeBranchesPass(ModulePass):
         %3 = "top.Conv"(%0, %vw, %ab) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], ..}
 
     So networks that are trained with several branches cost what they do deployed, however they
-    were exported.
+    were exported. Branches that 8 bits hold far better one by one stay apart, until it is known
+    that they are computed in floats: then `convert-top-to-tpu` makes one of them.
     """
 
     name = "merge-branches"

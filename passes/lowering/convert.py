@@ -50,6 +50,7 @@ from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.lowering.reach import Reach, f16_reach
 from xdsl_tpu.passes.lowering.score_products import score_products
 from xdsl_tpu.passes.lowering.table import LOWERINGS
+from xdsl_tpu.passes.merge_branches import merge_in_floats
 from xdsl_tpu.passes.module_state import (
     ANY_CHIP,
     State,
@@ -129,6 +130,7 @@ class ConvertTopToTpuPass(ModulePass):
         ]
         coarse = _to_floats(op, modes, table, free) if free and mode == "INT8" else set[Operation]()
         for func, one in zip(functions(op), modes, strict=True):
+            merge_in_floats(func, one)
             bring_nearer(func, one)
         for one in reach:
             notes += beyond_f16(one.constants, one.saturated)
