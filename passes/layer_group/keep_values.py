@@ -26,8 +26,8 @@ from xdsl_tpu.passes.layer_group.values import Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight
 
 WORTH = 0.01
-"""By what share of the time of the groups that it concerns keeping a value must be faster: as far
-as what is expected of groups is right."""
+"""By what share of the time of the groups that it concerns keeping a value must be faster if they
+then have more slices: as far as what is expected of groups is right."""
 
 FITTING = 3
 """Of how many numbers of slices that fit the fastest is taken."""
@@ -117,11 +117,8 @@ class _Keeper:
             yield _Kept(value, number, mine[-1], mine, size, users == set(mine))
 
     def _may_leave(self, group: Group, value: SSAValue) -> bool:
-        """Whether a result of a group can be put together from its slices; of one slice, when all
-        else is done."""
-        if value in group.slicing.loaded or not self._is_plain(group, value):
-            return False
-        return not group.is_straight or group.plan.store_step[value] == group.plan.steps - 1
+        """Whether a result of a group can be put together from its slices."""
+        return value not in group.slicing.loaded and self._is_plain(group, value)
 
     def _may_copy(self, group: Group | None, value: SSAValue) -> bool:
         """Whether a group can take its slices of a value from the whole."""
@@ -142,7 +139,7 @@ class _Keeper:
         if places is None:
             return None
         new = replace(state, kept=kept, places=places)
-        groups, before, after = list(state.groups), 0.0, 0.0
+        groups, before, after, more_slices = list(state.groups), 0.0, 0.0, False
         for number, group in enumerate(state.groups):
             concerned = number in more.readers or self._around(new, number) != self._around(
                 state, number
@@ -158,7 +155,8 @@ class _Keeper:
             if found is None:
                 return None
             after, groups[number] = after + found[0], found[1]
-        if after >= (1 - WORTH) * before:
+            more_slices |= found[1].secs != group.secs
+        if after >= (1 - WORTH * more_slices) * before:
             return None
         return replace(new, groups=tuple(groups))
 
@@ -223,11 +221,23 @@ class _Keeper:
         return group.plan.activations + held
 
     def _has_room(self, state: _State, number: int, group: Group) -> bool:
-        """Whether a straight group has nothing that it stores where it leaves values."""
-        places = [state.places[one.value] for one in state.kept if one.first == number]
-        of, address = group.slicing.of, group.plan.address
-        ends = (address[v] + value_bytes(v, of[v], self.chip) for v in group.slicing.stored)
-        return not places or max(ends) <= min(places)
+        """Whether a straight group needs nothing any longer of where it leaves values once it has
+        stored them."""
+        last, of = _last_steps(group), group.slicing.of
+        needed = [
+            (since, start, start + value_bytes(value, of[value], self.chip))
+            for value, since in last.items()
+            if (start := group.plan.address.get(value)) is not None
+        ]
+        steps, sizes = group.plan.op_step, group.plan.scratch_bytes
+        needed += [(steps[op], at, at + sizes[op]) for op, at in group.plan.scratch.items()]
+        return not any(
+            until >= group.plan.store_step[one.value] and low < at + one.size and at < high
+            for one in state.kept
+            if one.first == number
+            for at in [state.places[one.value]]
+            for until, low, high in needed
+        )
 
     def _cycles(self, state: _State, number: int, group: Group) -> float:
         """What a group takes, with copies for what it leaves and what was left to it; of a straight
@@ -266,3 +276,14 @@ class _Keeper:
             only=[one.value for one in state.kept if one.only and one.value in made],
             others=sorted((at[one.value], at[one.value] + one.size) for one in others),
         )
+
+
+def _last_steps(group: Group) -> dict[SSAValue, int]:
+    """The last step of a straight group that reads, makes or stores each value."""
+    last: dict[SSAValue, int] = {}
+    for op in group.ops:
+        for value in (*op.operands, *op.results):
+            last[value] = group.plan.op_step[op]
+    for value in group.slicing.stored:
+        last[value] = max(last[value], group.plan.store_step[value])
+    return last

@@ -8,10 +8,10 @@
 // CHECK: "tpu.Store"({{.*}}kept = 163840 : i64, only_kept = true{{.*}}loc("y")
 // CHECK: "tpu.Group"
 // CHECK: "tpu.Active"
-// CHECK: kept = [163840, 262144]
+// CHECK: kept = [{{.*}}163840, 262144]
 // CHECK: "tpu.Group"
 // CHECK: "tpu.Load"({{.*}}kept = 163840 : i64{{.*}}loc("load_y")
-// CHECK: kept = [163840, 262144]
+// CHECK: kept = [{{.*}}163840, 262144]
 // TILE: tile.store {{.*}} slice 0 step {{[0-9]+}} on tiu kept 163840
 // TILE: tile.load {{.*}} slice 0 step {{[0-9]+}} on tiu kept 163840
 // NONE-NOT: kept
