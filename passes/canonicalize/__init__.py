@@ -176,6 +176,7 @@ PATTERNS: PatternTable = {
     top.SampledSumOp: (samples.RowsOfSource(),),
     top.ScaleOp: (
         scale.AlignScaleShape(),
+        scale.ScaleOfSeries(),
         scale.MergeScales(),
         scale.MergeConstIntoScale(),
         scale.MergeScaleIntoMatMul(),

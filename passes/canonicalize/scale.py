@@ -1,15 +1,29 @@
 """BatchNorm and Scale: per-channel affine maps become one Scale, or weights of a MatMul."""
 
+from math import prod
+
 import numpy as np
 import numpy.typing as npt
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.canonicalize.common import behind_views, has_relu, reshape
 from xdsl_tpu.passes.constants import Floats, make_weight, reshaped_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, has_shapes, is_like, rebuilt, sole_producer
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    has_shapes,
+    is_like,
+    rebuilt,
+    sole_producer,
+    sole_user,
+    tensor_like,
+)
 from xdsl_tpu.passes.tensors import shape_of
+
+_SERIES_RANK = 3
+"""Of images and at least two dimensions that were one of channels."""
 
 
 class BatchNormToScale(RewritePattern):
@@ -137,6 +151,51 @@ class MergeScaleIntoMatMul(RewritePattern):
         merged = rebuilt(product, operands=(product.input, *weights), location=op.location)
         merged.do_relu, merged.relu_limit = op.do_relu, op.relu_limit
         rewriter.replace(op, [*weights, merged])
+
+
+class ScaleOfSeries(RewritePattern):
+    """Scale(x: 8x96x7 seen as 8x672x1, s, b) -> Add(Mul(x, s: 1x96x7), b: 1x96x7), seen as that.
+
+    Where the result is seen as x again, as behind a BatchNorm of each step of each series: rows of
+    series stay where they are, and need not become channels and rows again.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ScaleOp, rewriter: PatternRewriter) -> None:
+        if not has_shapes(op.input, op.output):
+            return
+        images, channels, *pixels = shape_of(op.input)
+        x = behind_views(op.input)
+        shape = shape_of(x)
+        if x is op.input or prod(pixels) != 1 or shape != shape_of(_seen_last(op.output)):
+            return
+        if len(shape) < _SERIES_RANK or (shape[0], prod(shape[1:])) != (images, channels):
+            return
+        if (parameters := _parameters(op)) is None:
+            return
+        scale, bias = (
+            make_weight(op, derived_name(op, suffix), values.reshape(1, *shape[1:]))
+            for suffix, values in zip(("_r_scale", "_r_bias"), parameters, strict=True)
+        )
+        kind = tensor_like(op.output, shape)
+        name = derived_name(op, "_r_scaled")
+        scaled = top.MulOp.make(name, (x, scale.output), result_types=[kind])
+        total = top.AddOp.make(
+            derived_name(op, "_r_series"),
+            (scaled.output, bias.output),
+            result_types=[kind],
+            do_relu=op.do_relu,
+            relu_limit=op.relu_limit,
+        )
+        back = reshape(op.location, total.output, shape_of(op.output))
+        rewriter.replace(op, [scale, bias, scaled, total, back])
+
+
+def _seen_last(value: SSAValue) -> SSAValue:
+    """What changes of shape make of a value that each have one reader."""
+    while (view := sole_user(value, top.ReshapeOp) or sole_user(value, top.SqueezeOp)) is not None:
+        value = view.output
+    return value
 
 
 def _channel_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -330,3 +330,27 @@ def test_stretched_rows_are_written_out(
     (op,) = ops_of(after, kind)
     assert shape_of(op.results[0]) == rows
     assert len(list(ops_of(after, top.TileOp))) == (not known)
+
+
+@pytest.mark.parametrize("do_relu", [False, True])
+@pytest.mark.parametrize(
+    ("seen", "after", "expected"),
+    [
+        ([3, 20, 1], [3, 4, 5], ["Mul", "Add"]),
+        ([3, 20], [3, 4, 5], ["Mul", "Add"]),
+        ([3, 20, 1], [3, 5, 4], ["Reshape", "Scale", "Reshape"]),  # is not seen as it was
+        ([3, 4, 5, 1], [3, 4, 5], ["Reshape", "Scale", "Reshape"]),  # channels are a dimension
+        ([6, 10, 1], [3, 4, 5], ["Reshape", "Scale", "Reshape"]),  # images are not
+    ],
+)
+def test_scale_of_series(
+    seen: list[int], after: list[int], expected: list[str], do_relu: bool
+) -> None:
+    net = Net()
+    x = net.op(top.ReshapeOp, "r", (net.input("x", 3, 4, 5),), shape=seen)
+    shape = (1, seen[1], *(1 for _ in seen[2:]))
+    y = net.op(
+        top.ScaleOp, "y", (x, net.weight("s", *shape), net.weight("b", *shape)), do_relu=do_relu
+    )
+    z = net.op(top.ReshapeOp, "z", (y,), shape=after)
+    assert kinds(assert_same_numbers(net.module(z), "canonicalize")) == expected

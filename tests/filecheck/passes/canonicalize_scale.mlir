@@ -96,3 +96,23 @@ func.func @into_matmul(%arg_x: tensor<3x8xf32>) -> tensor<*xf32> {
 // CHECK-NEXT: %2 = "top.Weight"(){{.*}}-> tensor<4xf32>
 // CHECK-NEXT: %3 = "top.MatMul"(%0, %1, %2){{.*}}-> tensor<3x4xf32>
 // CHECK-NEXT: return %3 : tensor<3x4xf32>
+
+// -----
+
+// A scale for each element of a matrix, which is seen as channels for it alone.
+func.func @series(%arg_x: tensor<3x2x2xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32> loc("x")
+  %s = "top.Weight"() : () -> tensor<1x4x1xf32> loc("random_1x4x1")
+  %b = "top.Weight"() : () -> tensor<4xf32> loc("random_4")
+  %r = "top.Reshape"(%x) {shape = [3, 4, 1]} : (tensor<3x2x2xf32>) -> tensor<*xf32> loc("r")
+  %y = "top.Scale"(%r, %s, %b) : (tensor<*xf32>, tensor<1x4x1xf32>, tensor<4xf32>) -> tensor<*xf32> loc("y")
+  %z = "top.Reshape"(%y) {shape = [3, 2, 2]} : (tensor<*xf32>) -> tensor<*xf32> loc("z")
+  return %z : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @series
+// CHECK-NOT: top.Reshape
+// CHECK-NOT: top.Scale
+// CHECK-DAG: [[SCALE:%.*]] = "top.Weight"() : () -> tensor<1x2x2xf32>
+// CHECK: [[SCALED:%.*]] = "top.Mul"({{%.*}}, [[SCALE]]){{.*}} -> tensor<3x2x2xf32>
+// CHECK: "top.Add"([[SCALED]], {{.*}} -> tensor<3x2x2xf32>
