@@ -8,7 +8,9 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import behind_views, has_relu, reshape
 from xdsl_tpu.passes.constants import Floats, make_weight, reshaped_weight, values_of
 from xdsl_tpu.passes.graph import (
@@ -21,6 +23,8 @@ from xdsl_tpu.passes.graph import (
     tensor_like,
 )
 from xdsl_tpu.passes.tensors import shape_of
+
+_MATRIX_RANK = 2
 
 _SERIES_RANK = 3
 """Of images and at least two dimensions that were one of channels."""
@@ -130,27 +134,49 @@ class AlignScaleShape(RewritePattern):
 
 
 class MergeScaleIntoMatMul(RewritePattern):
-    """Scale(MatMul(x: MxK, W: KxN), s, b) -> MatMul(x, W * s, b), for a 2-D result."""
+    """Scale(MatMul(x: MxK, W: KxN), s, b) -> MatMul(x, W * s, b), for a 2-D result.
+
+    Scale(Permute(MatMul(x, W)), s, b) -> Permute(MatMul(x, W * s, b)) where the product's columns
+    become the channels, as where a BatchNorm follows a linear layer of several rows.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.ScaleOp, rewriter: PatternRewriter) -> None:
-        product = sole_producer(op.input, top.MatMulOp)
-        if product is None or has_relu(product) or len(shape_of(op.input)) != 2:
+        if not has_shapes(op.input):
             return
-        if product.right_transpose.value.data or product.output_transpose.value.data:
+        permute = sole_producer(op.input, top.PermuteOp)
+        rows = op.input if permute is None else permute.input
+        product = sole_producer(rows, top.MatMulOp)
+        if product is None or has_relu(product) or not has_shapes(rows):
             return
-        parameters, right = _parameters(op), values_of(product.right)
-        bias = np.float32(0) if is_none(product.bias) else values_of(product.bias)
-        if parameters is None or right is None or bias is None or right.ndim != 2:
+        channel = 1 if permute is None else ints(permute.order)[1]
+        if channel != len(shape_of(rows)) - 1 or product.output_transpose.value.data:
             return
-        scale, shift = (values.reshape(-1) for values in parameters)
-        weights = [
-            make_weight(op, derived_name(product.right, "_scaled"), right * scale),
-            make_weight(op, derived_name(op, "_bias"), np.reshape(bias, -1) * scale + shift),
-        ]
+        if (weights := _scaled_weights(op, product)) is None:
+            return
         merged = rebuilt(product, operands=(product.input, *weights), location=op.location)
         merged.do_relu, merged.relu_limit = op.do_relu, op.relu_limit
-        rewriter.replace(op, [*weights, merged])
+        if permute is None:
+            rewriter.replace(op, [*weights, merged])
+            return
+        merged.location = name_loc(derived_name(op, "_r_rows"))
+        turned = rebuilt(permute, operands=(merged.output,), location=op.location)
+        rewriter.replace(op, [*weights, merged, turned])
+
+
+def _scaled_weights(op: top.ScaleOp, product: top.MatMulOp) -> list[top.WeightOp] | None:
+    """Matrix and bias of a product of rows with `op`'s factors and terms for its columns."""
+    parameters, right = _parameters(op), values_of(product.right)
+    bias = np.float32(0) if is_none(product.bias) else values_of(product.bias)
+    if parameters is None or right is None or bias is None or right.ndim != _MATRIX_RANK:
+        return None
+    if product.right_transpose.value.data:
+        return None
+    scale, shift = (values.reshape(-1) for values in parameters)
+    return [
+        make_weight(op, derived_name(product.right, "_scaled"), right * scale),
+        make_weight(op, derived_name(op, "_bias"), np.reshape(bias, -1) * scale + shift),
+    ]
 
 
 class ScaleOfSeries(RewritePattern):

@@ -354,3 +354,22 @@ def test_scale_of_series(
     )
     z = net.op(top.ReshapeOp, "z", (y,), shape=after)
     assert kinds(assert_same_numbers(net.module(z), "canonicalize")) == expected
+
+
+@pytest.mark.parametrize(
+    ("order", "bias", "expected"),
+    [
+        ((0, 2, 1), True, ["MatMul", "Permute"]),
+        ((0, 2, 1), False, ["MatMul", "Permute"]),
+        ((2, 1, 0), True, ["MatMul", "Permute", "Scale"]),  # channels are rows
+    ],
+)
+def test_scale_of_turned_rows(order: tuple[int, ...], bias: bool, expected: list[str]) -> None:
+    net = Net()
+    b = net.weight("b", 4) if bias else net.none
+    product = net.op(top.MatMulOp, "m", (net.input("x", 3, 5, 6), net.weight("w", 6, 4), b))
+    turned = net.op(top.PermuteOp, "p", (product,), order=list(order))
+    channels = (3, 5, 4)[order[1]]
+    scale = (net.weight("s", 1, channels, 1), net.weight("t", 1, channels, 1))
+    y = net.op(top.ScaleOp, "y", (turned, *scale), do_relu=True)
+    assert kinds(assert_same_numbers(net.module(y), "canonicalize")) == expected

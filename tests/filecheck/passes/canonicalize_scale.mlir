@@ -116,3 +116,24 @@ func.func @series(%arg_x: tensor<3x2x2xf32>) -> tensor<*xf32> {
 // CHECK-DAG: [[SCALE:%.*]] = "top.Weight"() : () -> tensor<1x2x2xf32>
 // CHECK: [[SCALED:%.*]] = "top.Mul"({{%.*}}, [[SCALE]]){{.*}} -> tensor<3x2x2xf32>
 // CHECK: "top.Add"([[SCALED]], {{.*}} -> tensor<3x2x2xf32>
+
+// -----
+
+// Columns that become channels are scaled by the product.
+func.func @turned_rows(%arg_x: tensor<3x5x8xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<3x5x8xf32>) -> tensor<3x5x8xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<8x4xf32> loc("random_8x4")
+  %s = "top.Weight"() : () -> tensor<1x4x1xf32> loc("random_1x4x1")
+  %b = "top.Weight"() : () -> tensor<4xf32> loc("random_4")
+  %m = "top.MatMul"(%x, %w, %none) : (tensor<3x5x8xf32>, tensor<8x4xf32>, none) -> tensor<*xf32> loc("m")
+  %p = "top.Permute"(%m) {order = [0, 2, 1]} : (tensor<*xf32>) -> tensor<*xf32> loc("p")
+  %y = "top.Scale"(%p, %s, %b) : (tensor<*xf32>, tensor<1x4x1xf32>, tensor<4xf32>) -> tensor<*xf32> loc("y")
+  %q = "top.Permute"(%y) {order = [0, 2, 1]} : (tensor<*xf32>) -> tensor<*xf32> loc("q")
+  return %q : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @turned_rows
+// CHECK-NOT: top.Scale
+// CHECK: [[ROWS:%.*]] = "top.MatMul"({{.*}} -> tensor<3x5x4xf32>
+// CHECK-NEXT: return [[ROWS]]
