@@ -15,13 +15,21 @@ def kept_whole(part: LocalValue, address: int, chip: Chip) -> LocalTensor:
 
 
 def copy_from_kept(emitter: Emitter, target: LocalValue, address: int) -> None:
-    """Bring a slice of a value that lies there to where a group works on it."""
-    emitter.copy(settled(target.tensor, emitter.chip), _place(target, address, emitter.chip))
+    """Bring a slice of a value that lies there to where a group works on it, unless it is there."""
+    if not lies_in_place(target, address, emitter.chip):
+        emitter.copy(settled(target.tensor, emitter.chip), _place(target, address, emitter.chip))
+
+
+def lies_in_place(target: LocalValue, address: int, chip: Chip) -> bool:
+    """Whether the whole of a value lies there already while a group works on it."""
+    whole, tensor = kept_whole(target, address, chip), target.tensor
+    return (tensor.address, tensor.shape) == (whole.address, whole.shape)
 
 
 def copy_to_kept(emitter: Emitter, source: LocalValue, address: int) -> None:
-    """Bring a slice to its place in the whole of a value."""
-    emitter.copy(_place(source, address, emitter.chip), settled(source.tensor, emitter.chip))
+    """Bring a slice to its place in the whole of a value, unless it is there."""
+    if not lies_in_place(source, address, emitter.chip):
+        emitter.copy(_place(source, address, emitter.chip), settled(source.tensor, emitter.chip))
 
 
 def _place(part: LocalValue, address: int, chip: Chip) -> LocalTensor:

@@ -15,7 +15,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.kernels.support import where
 from xdsl_tpu.backend.local.context import Form, LocalValue
 from xdsl_tpu.backend.local.image import packed
-from xdsl_tpu.backend.local.kept import kept_whole
+from xdsl_tpu.backend.local.kept import kept_whole, lies_in_place
 from xdsl_tpu.backend.tensor import Layout
 from xdsl_tpu.backend.tile.program import Buffer, Compute, Load, Region, Step, Store, TileProgram
 from xdsl_tpu.dialects import tpu
@@ -74,8 +74,15 @@ class _Check:
             yield from self._writes(number, step)
 
     def _keeps(self, step: Step) -> Iterator[str]:
-        """What other groups have left stays, and what is left for them from the first slice on;
-        what is copied lies there."""
+        """What other groups have left stays, until the group works on it where it lies, and what is
+        left for them from the first slice on; what is copied lies there."""
+        if isinstance(step, Load) and step.kept is not None:
+            place = step.targets[0].place
+            if lies_in_place(place, step.kept, self.chip):
+                span = place.tensor.span(self.chip)
+                if span in self.kept:
+                    self.kept.remove(span)
+                    return
         kept = [*self.kept, *(region for op, region in self.left.items() if op is not step.op)]
         pack = _pack_span(step)
         spans = [one.place.tensor.span(self.chip) for one in _written_by(step)]
@@ -95,8 +102,9 @@ class _Check:
                 yield f"{where(step.op)} copies from {[low, high]}, where nothing is kept"
             return
         self.left[step.op] = low, high
-        for region in (*kept, *self.there.values()):
-            if _meet(region, (low, high)):
+        in_place = lies_in_place(part, step.kept, self.chip)
+        for buffer, region in [*((None, one) for one in kept), *self.there.items()]:
+            if _meet(region, (low, high)) and not (in_place and buffer is step.source):
                 yield f"{where(step.op)} keeps a value in {[low, high]}, where another lies"
 
     def _misplaced(self, buffer: Buffer) -> Iterator[str]:

@@ -8,7 +8,7 @@ more slices where they must be; whether that pays is asked of the same prices as
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, islice, takewhile
+from itertools import combinations, count, islice, takewhile
 
 from xdsl.ir import Operation, SSAValue
 
@@ -19,8 +19,14 @@ from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.interfaces.local_gen import tap_reader
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.build import Keeping
-from xdsl_tpu.passes.layer_group.lmem_size import alignment, element_bits, lane_bytes, value_bytes
-from xdsl_tpu.passes.layer_group.model import Group, cut_group, plan_group
+from xdsl_tpu.passes.layer_group.lmem_size import (
+    alignment,
+    element_bits,
+    lane_bytes,
+    slice_bytes,
+    value_bytes,
+)
+from xdsl_tpu.passes.layer_group.model import Group, cut_group, has_ring, plan_group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight
@@ -36,7 +42,8 @@ FITTING = 3
 @record(frozen=True)
 class _Kept:
     """A value that lies in local memory, in `size` bytes of every lane, from part `first`, which
-    makes it, to part `last`; `readers` copy it. `only`: nothing else reads it."""
+    makes it, to part `last`; `readers` copy it. `only`: nothing else reads it. `in_place`: it lies
+    where its reader, a straight group, wants it, so that nothing is copied."""
 
     value: SSAValue
     first: int
@@ -44,6 +51,12 @@ class _Kept:
     readers: tuple[int, ...]
     size: int
     only: bool
+    in_place: bool = False
+
+    @property
+    def until(self) -> int:
+        """The last part that must leave it alone."""
+        return self.last - 1 if self.in_place else self.last
 
 
 @record(frozen=True)
@@ -112,9 +125,20 @@ class _Keeper:
         )
         sizes = of_value(value, KIND, self.chip.lanes)
         size = lane_bytes(sizes, element_bits(value), True, self.chip)
-        for most in range(len(readers), 0, -1):
-            mine = tuple(readers[:most])
-            yield _Kept(value, number, mine[-1], mine, size, users == set(mine))
+        ways = [
+            _Kept(value, number, mine[-1], mine, size, users == set(mine))
+            for most in range(len(readers), 0, -1)
+            for mine in [tuple(readers[:most])]
+        ]
+        if number + 1 in readers and self._may_take_over(number + 1, value):
+            nearest = replace(ways[-1], in_place=True)
+            ways.insert(0 if nearest.only else len(ways), nearest)
+        yield from ways
+
+    def _may_take_over(self, number: int, value: SSAValue) -> bool:
+        """Whether a group has nothing else before where it loads a value."""
+        group = self.start.groups[number]
+        return has_ring(group) and group.plan.load_step.get(value) == 0
 
     def _may_leave(self, group: Group, value: SSAValue) -> bool:
         """Whether a result of a group can be put together from its slices."""
@@ -135,7 +159,7 @@ class _Keeper:
     def _with(self, state: _State, more: _Kept) -> _State | None:
         """With one value more, if that is faster."""
         kept = (*state.kept, more)
-        places = self._places(kept)
+        places = self._places(kept, state.groups)
         if places is None:
             return None
         new = replace(state, kept=kept, places=places)
@@ -156,19 +180,37 @@ class _Keeper:
                 return None
             after, groups[number] = after + found[0], found[1]
             more_slices |= found[1].secs != group.secs
-        if after >= (1 - WORTH * more_slices) * before:
+        moved = self._places(kept, groups) != places
+        if moved or after >= (1 - WORTH * more_slices) * before:
             return None
         return replace(new, groups=tuple(groups))
 
-    def _places(self, kept: Sequence[_Kept]) -> dict[SSAValue, int] | None:
-        """Where they begin, at the end of the lanes; None when they do not fit."""
+    def _places(
+        self, kept: Sequence[_Kept], groups: Sequence[Group | None]
+    ) -> dict[SSAValue, int] | None:
+        """Where they begin, at the end of the lanes or where their reader wants them; None when
+        they do not fit."""
         unit, end = alignment(self.chip), self.chip.local_bytes
-        buffers = [Buffer(one.value, align(one.size, unit), one.first, one.last) for one in kept]
+        buffers = [
+            Buffer(one.value, align(one.size, unit), one.first, one.last)
+            for one in kept
+            if not one.in_place
+        ]
         placed = first_fit(buffers, unit)
-        if placed.used > end:
-            return None
         offsets = placed.of(buffers)
-        return {one.value: end - offsets[one.value] - align(one.size, unit) for one in kept}
+        places = {
+            one.value: end - offsets[one.value] - align(one.size, unit)
+            for one in kept
+            if not one.in_place
+        }
+        for one in kept:
+            if one.in_place and (group := groups[one.last]) is not None:
+                places[one.value] = group.plan.address[one.value]
+        clash = any(
+            a.first <= b.until and b.first <= a.until and _meet(a, b, places)
+            for a, b in combinations(kept, 2)
+        )
+        return None if clash or placed.used > end else places
 
     def _around(self, state: _State, number: int) -> tuple[int, list[int]]:
         """What of local memory is not for a group, and where it leaves something."""
@@ -181,7 +223,9 @@ class _Keeper:
         group = self.start.groups[number]
         since = 1 if group is not None and group.is_straight else 0
         starts = [
-            state.places[one.value] for one in state.kept if one.first + since <= number <= one.last
+            state.places[one.value]
+            for one in state.kept
+            if one.first + since <= number <= one.last and not one.in_place
         ]
         end = self.chip.local_bytes
         return end - min(starts, default=end)
@@ -202,7 +246,7 @@ class _Keeper:
         more = (s for s in self.search.searcher.sections(group.ops) if s.total > group.secs.total)
         for secs in (group.secs, *more):
             way = self._cut(group, secs, taken)
-            if way is not None:
+            if way is not None and self._has_room(state, number, way):
                 yield self._cycles(state, number, way), way
 
     def _cut(self, group: Group, secs: Secs, taken: int) -> Group | None:
@@ -221,22 +265,23 @@ class _Keeper:
         return group.plan.activations + held
 
     def _has_room(self, state: _State, number: int, group: Group) -> bool:
-        """Whether a straight group needs nothing any longer of where it leaves values once it has
+        """Whether a group needs nothing of where it leaves values; a straight one may until it has
         stored them."""
-        last, of = _last_steps(group), group.slicing.of
+        last, of, inside = _last_steps(group), group.slicing.of, set(group.ops)
         needed = [
-            (since, start, start + value_bytes(value, of[value], self.chip))
+            (value, since, start, start + slice_bytes(value, of, inside, self.chip))
             for value, since in last.items()
             if (start := group.plan.address.get(value)) is not None
         ]
         steps, sizes = group.plan.op_step, group.plan.scratch_bytes
-        needed += [(steps[op], at, at + sizes[op]) for op, at in group.plan.scratch.items()]
+        needed += [(op, steps[op], at, at + sizes[op]) for op, at in group.plan.scratch.items()]
         return not any(
             until >= group.plan.store_step[one.value] and low < at + one.size and at < high
             for one in state.kept
             if one.first == number
             for at in [state.places[one.value]]
-            for until, low, high in needed
+            for key, until, low, high in needed
+            if not (group.is_straight and (key, low) == (one.value, at))
         )
 
     def _cycles(self, state: _State, number: int, group: Group) -> float:
@@ -278,8 +323,14 @@ class _Keeper:
         )
 
 
+def _meet(one: _Kept, other: _Kept, places: Mapping[SSAValue, int]) -> bool:
+    """Whether two share bytes."""
+    start, low = places[one.value], places[other.value]
+    return start < low + other.size and low < start + one.size
+
+
 def _last_steps(group: Group) -> dict[SSAValue, int]:
-    """The last step of a straight group that reads, makes or stores each value."""
+    """The last step of a group that reads, makes or stores each value."""
     last: dict[SSAValue, int] = {}
     for op in group.ops:
         for value in (*op.operands, *op.results):

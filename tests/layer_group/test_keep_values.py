@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from tests.kernels.harness import TOLERANCE, Case, check_encoding, execute
-from tests.layer_group.small_nets import change, groups_of
+from tests.layer_group.small_nets import chain, change, groups_of, info, prepared
 from tests.local.test_local_cnn import conv
 from xdsl.dialects.builtin import ModuleOp
 
@@ -15,13 +15,23 @@ from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.timing import simulate
-from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.attrs import I64_ARRAY, I64_INT
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import make_context, module_text, parse_module
 from xdsl_tpu.dialects.weights import attach, weights_of
+from xdsl_tpu.passes.address_assign.assign import divided_parts
+from xdsl_tpu.passes.layer_group.base_groups import base_groups, computing_ops
+from xdsl_tpu.passes.layer_group.build import build_group
+from xdsl_tpu.passes.layer_group.clock import Clock
+from xdsl_tpu.passes.layer_group.keep_values import keep_values
+from xdsl_tpu.passes.layer_group.model import Group
+from xdsl_tpu.passes.layer_group.optimal import OptimalSearch, Part
+from xdsl_tpu.passes.layer_group.prices import Prices
+from xdsl_tpu.passes.layer_group.search import Searcher
+from xdsl_tpu.passes.layer_group.values import Secs
 from xdsl_tpu.passes.pipeline import make_pass
 
 CHIP = load_chip()
@@ -123,6 +133,37 @@ def test_a_straight_group_leaves_what_it_made_before_its_end() -> None:
     program = program_of(module)
     assert cycles(program) < 0.97 * cycles(program_of(plain))
     computes(program, case)
+
+
+def test_a_straight_group_goes_on_where_the_one_before_left_what_it_made() -> None:
+    case = chain(4, size=32)
+    module = prepared(case)
+    prices, block = Prices(CHIP, module), divided_parts(module)[2].body.block
+    search = OptimalSearch(
+        Searcher(CHIP, prices.scratch), prices, base_groups(computing_ops(block))
+    )
+    halves = [search.searcher.plan(part, Secs()) for part in (search.ops[:2], search.ops[2:])]
+    groups = [one for one in halves if isinstance(one, Group)]
+    search.parts = [
+        Part(start, start + 2, group, Clock(), Clock())
+        for start, group in zip((0, 2), groups, strict=True)
+    ]
+    groups, keeping = keep_values(search, groups)
+    none = next(op for op in block.ops if isinstance(op, top.NoneOp))
+    for group, kept in reversed([*zip(groups, keeping, strict=True)]):
+        build_group(group, none, CHIP, kept)
+    make_pass("address-assign", "").apply(make_context(), module)
+    verify(module)
+    load = _copying(module)
+    assert load.kept_at == info(load).out_addr.value.data
+    program = program_of(module)
+    names = [program.layers[layer].name for layer in (*program.gdma_layers, *program.tiu_layers)]
+    assert {"load_x", "c3"} < set(names)
+    assert not any("load_c1" in name for name in names)
+    computes(program, case)
+    change(load, out_addr=info(load).out_addr.value.data + 64)
+    with pytest.raises(TpuError, match="where a value is kept"):
+        verify(module)
 
 
 def computes(program: Program, case: Case) -> None:
