@@ -22,6 +22,8 @@ from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
 from xdsl_tpu.passes.scale_early.sources import Source, source_of
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
+_BEFORE_SOFTMAX = (top.MulConstOp, top.AddOp, top.WhereOp, top.ReshapeOp, top.PermuteOp)
+
 LEAST = 2.0**-8
 """The least factor that moves to an operand, whose numbers f16 must hold with their digits."""
 
@@ -88,7 +90,9 @@ class ScaleBeforeProduct(RewritePattern):
 
     Where no weights take the factor in, that of the operands which is the smaller one is
     multiplied, if it has fewer elements than the product. Reshapes and Permutes may stand between.
-    Neither operand is a weight, and nothing is added to the product; the factor is at most 1.
+    Neither operand is a weight, and nothing is added to the product; the factor is at most 1. That
+    is for scores, which a Softmax reads: there are many of them, and what else a small operand is
+    for would be told its layout by the factor.
     """
 
     @op_type_rewrite_pattern
@@ -146,6 +150,18 @@ def _scaled_operand(product: top.MatMulOp, factor: float) -> int | None:
         source: Source | None = source_of(value, product)
         if source is not None and source.scaled_weights(factor) is not None:
             return index
+    if not _are_scores(product.output):
+        return None
     sizes = [prod(shape_of(value)) for value in (product.input, product.right)]
     least = min(sizes)
     return sizes.index(least) if least < prod(shape_of(product.output)) else None
+
+
+def _are_scores(value: SSAValue) -> bool:
+    """Whether a Softmax reads numbers, masks and movement aside."""
+    readers = [use.operation for use in value.uses]
+    return any(
+        isinstance(op, top.SoftmaxOp)
+        or (isinstance(op, _BEFORE_SOFTMAX) and _are_scores(op.results[0]))
+        for op in readers
+    )

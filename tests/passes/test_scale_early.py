@@ -39,9 +39,13 @@ def projected(net: Net, name: str, x: SSAValue, columns: int = WIDTH, **more: bo
 
 
 def scores(net: Net, q: SSAValue, k: SSAValue, factor: float = 0.5) -> SSAValue:
-    """factor * q k^T, k as rows are turned already."""
+    """softmax(factor * q k^T), k as rows are turned already."""
     product = net.op(top.MatMulOp, "s", (q, k, net.none))
-    return net.op(top.MulConstOp, "m", (product,), const_val=factor)
+    return softmax(net, net.op(top.MulConstOp, "m", (product,), const_val=factor))
+
+
+def softmax(net: Net, value: SSAValue) -> SSAValue:
+    return net.op(top.SoftmaxOp, "softmax", (value,), axis=-1)
 
 
 def other(net: Net, columns: int = WIDTH) -> SSAValue:
@@ -50,7 +54,8 @@ def other(net: Net, columns: int = WIDTH) -> SSAValue:
 
 
 def last_two(module: ModuleOp) -> Sequence[str]:
-    return kinds(module)[-2:]
+    """Before the Softmax and what is moved for it."""
+    return [kind for kind in kinds(module) if kind not in ("Softmax", "Reshape")][-2:]
 
 
 def joint_by_columns(net: Net) -> SSAValue:
@@ -193,7 +198,8 @@ def plain_scores(factor: float, columns: int = WIDTH, **more: bool) -> ModuleOp:
     net = Net()
     q = net.op(top.AbsOp, "q", (net.input("x", 1, ROWS, columns),))
     product = net.op(top.MatMulOp, "s", (q, other(net, columns), net.none), **more)
-    return net.module(net.op(top.MulConstOp, "m", (product,), const_val=factor))
+    scaled = net.op(top.MulConstOp, "m", (product,), const_val=factor)
+    return net.module(softmax(net, reshaped(net, "r", scaled, ROWS, ROWS)))
 
 
 @pytest.mark.parametrize(
@@ -221,8 +227,15 @@ def test_relus_and_masks_keep_the_factor_behind_them() -> None:
     net = Net()
     product = net.op(top.MatMulOp, "s", (net.input("q", 1, ROWS, WIDTH), other(net), net.none))
     masked = net.op(top.AddOp, "a", (product, net.input("mask", 1, ROWS, ROWS)))
-    module = net.module(net.op(top.MulConstOp, "m", (masked,), const_val=0.5))
+    module = net.module(softmax(net, net.op(top.MulConstOp, "m", (masked,), const_val=0.5)))
     assert last_two(assert_same_numbers(module, PASS)) == ["Add", "MulConst"]
+
+
+def test_what_no_softmax_reads_keeps_the_factor_behind_it() -> None:
+    net = Net()
+    product = net.op(top.MatMulOp, "s", (net.input("q", 1, ROWS, WIDTH), other(net), net.none))
+    module = net.module(net.op(top.MulConstOp, "m", (product,), const_val=0.5))
+    assert last_two(assert_same_numbers(module, PASS)) == ["MatMul", "MulConst"]
 
 
 @pytest.mark.parametrize(("least", "taken"), [(0.1, True), (1e-4, False)])
@@ -257,7 +270,7 @@ def test_scores_are_within_f16_that_only_scaled_ones_are(with_weights: bool) -> 
         value = net.op(top.MatMulOp, "q", (x, q, net.none), do_relu=not with_weights)
         keys = net.op(top.MulConstOp, "k", (net.input("k", 1, 64, 80),), const_val=100.0)
         scaled = scores(net, value, net.op(top.AbsOp, "ka", (keys,)), 0.125)
-        return net.module(net.op(top.SoftmaxOp, "y", (scaled,), axis=2))
+        return net.module(scaled)
 
     inputs = {name: np.ones_like(array) for name, array in random_inputs(built(), 0).items()}
     (wanted,) = run_module(built(), inputs).values()

@@ -30,8 +30,24 @@ func.func @joint(%arg: tensor<1x5x64xf32>) -> tensor<*xf32> {
 // CHECK: [[K:%.*]] = "top.Input"({{.*}} -> tensor<1x16x80xf32>
 // CHECK: [[M:%.*]] = "top.MulConst"([[K]]) {const_val = 1.250000e-01 : f64
 // CHECK-NEXT: [[Y:%.*]] = "top.MatMul"({{%.*}}, [[M]], {{.*}} -> tensor<1x90x80xf32>
-// CHECK-NEXT: return [[Y]]
+// CHECK-NEXT: "top.Softmax"([[Y]])
 func.func @smaller(%arg_q: tensor<1x90x16xf32>, %arg_k: tensor<1x16x80xf32>) -> tensor<*xf32> {
+  %n = "top.None"() : () -> none
+  %q = "top.Input"(%arg_q) : (tensor<1x90x16xf32>) -> tensor<1x90x16xf32> loc("q")
+  %k = "top.Input"(%arg_k) : (tensor<1x16x80xf32>) -> tensor<1x16x80xf32> loc("k")
+  %s = "top.MatMul"(%q, %k, %n) : (tensor<1x90x16xf32>, tensor<1x16x80xf32>, none) -> tensor<*xf32> loc("s")
+  %m = "top.MulConst"(%s) {const_val = 0.125 : f64} : (tensor<*xf32>) -> tensor<*xf32> loc("m")
+  %a = "top.Softmax"(%m) {axis = 2 : si32} : (tensor<*xf32>) -> tensor<*xf32> loc("a")
+  return %a : tensor<*xf32>
+}
+
+// -----
+
+// Products that no Softmax reads keep their factor.
+// CHECK-LABEL: func.func @no_scores
+// CHECK: "top.MatMul"
+// CHECK-NEXT: "top.MulConst"
+func.func @no_scores(%arg_q: tensor<1x90x16xf32>, %arg_k: tensor<1x16x80xf32>) -> tensor<*xf32> {
   %n = "top.None"() : () -> none
   %q = "top.Input"(%arg_q) : (tensor<1x90x16xf32>) -> tensor<1x90x16xf32> loc("q")
   %k = "top.Input"(%arg_k) : (tensor<1x16x80xf32>) -> tensor<1x16x80xf32> loc("k")
@@ -54,7 +70,8 @@ func.func @as_many(%arg_q: tensor<1x80x16xf32>, %arg_k: tensor<1x16x16xf32>) -> 
   %s = "top.MatMul"(%p, %q, %n) : (tensor<*xf32>, tensor<1x80x16xf32>, none) -> tensor<*xf32> loc("s")
   %m = "top.MulConst"(%s) {const_val = 0.125 : f64} : (tensor<*xf32>) -> tensor<*xf32> loc("m")
   %y = "top.Add"(%m, %k) : (tensor<*xf32>, tensor<1x16x16xf32>) -> tensor<*xf32> loc("y")
-  return %y : tensor<*xf32>
+  %a = "top.Softmax"(%y) {axis = 2 : si32} : (tensor<*xf32>) -> tensor<*xf32> loc("a")
+  return %a : tensor<*xf32>
 }
 
 // -----
@@ -72,5 +89,6 @@ func.func @masked(%arg_q: tensor<1x90x16xf32>, %arg_k: tensor<1x16x80xf32>, %arg
   %s = "top.MatMul"(%q, %k, %n) : (tensor<1x90x16xf32>, tensor<1x16x80xf32>, none) -> tensor<*xf32> loc("s")
   %a = "top.Add"(%s, %b) : (tensor<*xf32>, tensor<1x90x80xf32>) -> tensor<*xf32> loc("a")
   %m = "top.MulConst"(%a) {const_val = 0.125 : f64} : (tensor<*xf32>) -> tensor<*xf32> loc("m")
-  return %m : tensor<*xf32>
+  %y = "top.Softmax"(%m) {axis = 2 : si32} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
 }
