@@ -20,8 +20,8 @@ from xdsl_tpu.dialects.errors import TpuError
 LARGEST = 6.5e4
 """What an infinity in a table, or of a mask, is read as: about the largest f16."""
 
-SMALL = 1e-3
-"""A threshold below which numbers are written with an exponent: seven places are too few."""
+LOST = 1e-4
+"""The part of a threshold that seven places may lose; else its line has exponents."""
 
 _COLUMNS = "# op_name    threshold    min    max"
 
@@ -47,7 +47,8 @@ class CalibrationTable:
         """The file's contents."""
         lines = [*self.header, _COLUMNS]
         for name, one in self.thresholds.items():
-            digits = ".7f" if one.threshold >= SMALL else ".6e"
+            lost = abs(float(f"{one.threshold:.7f}") - one.threshold)
+            digits = ".7f" if lost <= LOST * one.threshold else ".6e"
             numbers = (one.threshold, one.min, one.max)
             lines.append(" ".join((name, *(format(number, digits) for number in numbers))))
         return "\n".join((*lines, *self.trailer)) + "\n"

@@ -43,6 +43,14 @@ F16_REACH = 2.0**15
 """Magnitudes up to which 16-bit floats are trusted with a tensor seen in calibration: half of
 the largest f16, because other inputs may give larger numbers."""
 
+F16_DEPTH = 2.0**-17
+"""The least range of which f16 holds as many digits as 8 bits do: the rest is below 2^-24."""
+
+
+def in_f16(threshold: float) -> bool:
+    """Whether f16 holds what 8 bits do of a range, with room to grow."""
+    return not threshold or F16_DEPTH <= threshold <= F16_REACH
+
 
 class CannotLowerError(TpuError):
     """One op has no lowering; the pass collects these and reports all of them at once."""

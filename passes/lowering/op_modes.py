@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.graph import module_of
 from xdsl_tpu.passes.lowering.between_floats import between_floats
-from xdsl_tpu.passes.lowering.context import F16_REACH
+from xdsl_tpu.passes.lowering.context import F16_DEPTH, F16_REACH, in_f16
 from xdsl_tpu.passes.lowering.ends import Ends
 from xdsl_tpu.passes.lowering.exact import exact_ops
 from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
@@ -151,13 +151,15 @@ def _in_float(op: Operation, modes: Mapping[Operation, str]) -> bool:
 def float_mode(op: Operation, ends: Ends | None = None) -> str:
     """What an op without an 8-bit form is computed in, given the ranges of its tensors.
 
-    F16, unless one of them reaches beyond it by more than a mask: then F32, and BF16 for products,
-    but for those of two computed tensors that F16 holds: they give f32 without taking longer
-    (`casts.py`). `ends` are those of the op's function, where many ops are asked about.
+    F16, unless one of them reaches beyond it by more than a mask, or is too small for it as a
+    whole: then F32, and BF16 for products, but for those of two computed tensors that F16 holds:
+    they give f32 without taking longer (`casts.py`). `ends` are those of the op's function, where
+    many ops are asked about.
     """
     known = [(value, range_of(value)) for value in (*op.operands, *op.results)]
     far = [value for value, one in known if one is not None and one.threshold > F16_REACH]
-    if all(is_masked(value, F16_REACH, ends or Ends()) for value in far):
+    small = any(one is not None and 0 < one.threshold < F16_DEPTH for _, one in known)
+    if not small and all(is_masked(value, F16_REACH, ends or Ends()) for value in far):
         return FALLBACK
     return "BF16" if isinstance(op, PRODUCTS) and not _gives_f32(op) else "F32"
 
@@ -167,7 +169,7 @@ def _gives_f32(op: Operation) -> bool:
     if not isinstance(op, top.MatMulOp) or not is_none(op.bias):
         return False
     known = [range_of(value) for value in (op.input, op.right) if not is_weight(value)]
-    return len(known) == 2 and all(one is not None and one.threshold <= F16_REACH for one in known)
+    return len(known) == 2 and all(one is not None and in_f16(one.threshold) for one in known)
 
 
 def unknown_names(table: Mapping[str, str], module: ModuleOp, source: str) -> list[str]:

@@ -14,6 +14,8 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.passes.calibration.observe import calibrate
+from xdsl_tpu.passes.calibration.ranges import Range, set_range
+from xdsl_tpu.passes.lowering.context import F16_DEPTH
 from xdsl_tpu.passes.lowering.op_modes import float_mode
 from xdsl_tpu.passes.tensors import element_of
 
@@ -74,6 +76,19 @@ def test_scores_beyond_f16_stay_wide(mask: str, tmp_path: Path) -> None:
     module = calibrated(masked_softmax(mask, 1e6), tmp_path)
     (softmax,) = ops_of(module, top.SoftmaxOp)
     assert float_mode(softmax) == "F32"
+
+
+@pytest.mark.parametrize(("threshold", "mode"), [(F16_DEPTH, "F16"), (F16_DEPTH * 0.99, "F32")])
+def test_ranges_with_fewer_digits_in_f16_than_in_8_bits_are_wide(
+    threshold: float, mode: str
+) -> None:
+    net = Net()
+    softmax = net.op(top.SoftmaxOp, "y", (net.input("x", 1, TOKENS, TOKENS),), axis=2)
+    (op,) = ops_of(net.module(softmax), top.SoftmaxOp)
+    set_range(op.output, Range(-1.0, 1.0))
+    assert float_mode(op) == "F16"
+    set_range(op.output, Range(-threshold, threshold))
+    assert float_mode(op) == mode
 
 
 def test_what_is_masked_and_read_by_more_than_a_softmax_stays_wide(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.tpu.enums import ActiveMode
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, Step, step_of
 from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
-from xdsl_tpu.passes.lowering.context import F16_REACH
+from xdsl_tpu.passes.lowering.context import in_f16
 from xdsl_tpu.passes.lowering.int8.soft_ramp import RAMPS
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -64,7 +64,7 @@ def function_of(op: Operation) -> ActiveMode | None:
 
 def is_near(step: Step | None) -> bool:
     """Whether F16 holds what 8 bits do of a range, without a zero point."""
-    return step is not None and not step.zero_point and step.scale * SIGNED_MAX <= F16_REACH
+    return step is not None and not step.zero_point and in_f16(step.scale * SIGNED_MAX)
 
 
 class Taken(NamedTuple):
