@@ -79,10 +79,11 @@ class _Check:
         if isinstance(step, Load) and step.kept is not None:
             place = step.targets[0].place
             if lies_in_place(place, step.kept, self.chip):
-                span = place.tensor.span(self.chip)
-                if span in self.kept:
-                    self.kept.remove(span)
-                    return
+                low, high = place.tensor.span(self.chip)
+                for region in self.kept:
+                    if region[0] == low and high <= region[1]:
+                        self.kept.remove(region)
+                        return
         kept = [*self.kept, *(region for op, region in self.left.items() if op is not step.op)]
         pack = _pack_span(step)
         spans = [one.place.tensor.span(self.chip) for one in _written_by(step)]

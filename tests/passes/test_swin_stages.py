@@ -32,6 +32,7 @@ OWN = (
     "RowToPixel",
     "CastBeforeMove",
     "merge-rows",
+    "scale-early",
 )
 """Patterns and passes that do more than the vendor's compiler on these networks."""
 

@@ -249,7 +249,7 @@ def test_a_shared_bias_gets_one_copy_for_each_user() -> None:
         operands=op.operands, result_types=types, attributes=op.attributes, location=op.location
     )
     block.insert_op_after(second, op)
-    total = top.AddOp.make("sum", (op.output, second.output), result_types=types)
+    total = top.MulOp.make("all", (op.output, second.output), result_types=types)
     block.insert_op_after(total, second)
     returned = block.last_op
     assert returned is not None
