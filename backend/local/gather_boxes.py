@@ -7,7 +7,6 @@ command for each step of the others; which loops stay is what takes the fewest c
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.movement.transfers import MOST_COMMANDS, Lanes, transfers
@@ -71,8 +70,9 @@ def pieces(
         start = target.address + (lane << chip.lane_shift) + (box.to - near.to) * dtype.bytes
         first = source.address + (box.at - near.at) * dtype.bytes
         for local, ddr in way.pairs:
-            place = replace(local, address=local.address + start, dtype=dtype)
-            found.append((place, replace(ddr, address=ddr.address + first, dtype=dtype)))
+            address, layout = local.address + start, local.layout
+            place = LocalTensor(address, local.shape, local.strides, dtype, layout)
+            found.append((place, GlobalTensor(ddr.address + first, ddr.shape, ddr.strides, dtype)))
     return found
 
 

@@ -4,15 +4,15 @@ Every lane has a box of the image of its own, the rows and columns that are insi
 alike at equal distances, as those of neighbouring taps are, become one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import groupby, product
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.lanes import View
 from xdsl_tpu.backend.kernels.tiling import Piece, cut
-from xdsl_tpu.backend.kernels.transfer import fetch
+from xdsl_tpu.backend.kernels.transfer import WORD, fetch
 from xdsl_tpu.backend.local.gather_boxes import CHANNEL, pieces
 from xdsl_tpu.backend.tensor import GlobalTensor, LocalTensor, Shape4, ceil_div
 from xdsl_tpu.dialects.errors import DoesNotFit
@@ -38,8 +38,24 @@ def load_taps(
         found = pieces(boxes, target, source, chip)
         if found is None:
             raise DoesNotFit("filter taps as channels take too many transfers")
-        for local, ddr in found:
-            fetch(emitter, local, ddr)
+        for _, alike in groupby(found, lambda piece: _alike(piece, chip)):
+            for local, ddr in emitter.alike(list(alike)):
+                fetch(emitter, local, ddr)
+
+
+def _alike(piece: tuple[LocalTensor, GlobalTensor], chip: Chip) -> Hashable:
+    """The same for transfers that take the same commands, but for places in lanes and in DDR."""
+    local, ddr = piece
+    first = local.address >> chip.lane_shift
+    words = local.address % WORD.bytes, ddr.address % WORD.bytes
+    return (
+        first and first + local.shape[1] > chip.lanes,
+        words,
+        local.shape,
+        local.strides,
+        ddr.shape,
+        ddr.strides,
+    )
 
 
 def _gaps(
