@@ -12,9 +12,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, F64_ARRAY, SI32, default_attr_def
-from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.base import RANKED, is_ranked_tensor
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, Viewed, lanes_of
 from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.tpu.enums import LutBF16Mode, RoundMode
 from xdsl_tpu.dialects.tpu.kinds import ACTIVE_MODE, AFFINE_MAP, LUT_BF16_MODE, ROUND_MODE
 from xdsl_tpu.dialects.tpu.local import (
@@ -130,8 +131,9 @@ class SoftRampOp(EachElement, PassesMargins, SameShape, LocalOp):
     v = x * `factor`, and the result (max(v, 0) - p(min(|v|, `limit`))) * `scale`, integers rounded
     half away from zero. The polynomial p has the coefficients `terms`, from that of 0 on. Integers
     are taken as they are stored: the types' scales are part of factor and terms. Every step is
-    rounded to f16; factors and scales of 1 are no step. Operand and result are both integers or
-    both f16.
+    rounded to f16; factors and scales of 1 are no step. Between signed integers with neither and
+    a whole limit only p is in f16, of min(|x|, limit) * `unit` (1 elsewhere), and is rounded before
+    it is taken off. Operand and result are both integers or both f16.
     """
 
     name = "tpu.SoftRamp"
@@ -141,6 +143,7 @@ class SoftRampOp(EachElement, PassesMargins, SameShape, LocalOp):
     limit = attr_def(F64)
     terms = attr_def(F64_ARRAY)
     scale = default_attr_def(F64, 1.0)
+    unit = default_attr_def(F64, 1.0)
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), InOutSameShape(), SupportElementwise())
@@ -149,6 +152,11 @@ class SoftRampOp(EachElement, PassesMargins, SameShape, LocalOp):
         super().verify_()
         if not len(self.terms):
             raise VerifyException("a polynomial has at least one of `terms`")
+        numbers = (self.factor.value.data, self.scale.value.data)
+        kind = self.output.type
+        whole = is_ranked_tensor(kind) and isinstance(kind.element_type, UniformType)
+        if self.unit.value.data != 1 and (numbers != (1, 1) or not whole):
+            raise VerifyException("only between integers without factors may `unit` be another")
 
 
 @irdl_op_definition

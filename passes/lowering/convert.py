@@ -30,6 +30,7 @@ from xdsl_tpu.passes.lowering.casts import insert_casts
 from xdsl_tpu.passes.lowering.context import MODES, CannotLowerError, LoweringContext
 from xdsl_tpu.passes.lowering.ends import Ends
 from xdsl_tpu.passes.lowering.int8 import lut
+from xdsl_tpu.passes.lowering.int8.level_ramps import level_ramps
 from xdsl_tpu.passes.lowering.int8.table import in_8_bits
 from xdsl_tpu.passes.lowering.integers import INTEGERS, gives_integers, round_others
 from xdsl_tpu.passes.lowering.notes import (
@@ -138,6 +139,8 @@ class ConvertTopToTpuPass(ModulePass):
             for func, one in zip(functions(op), modes, strict=True):
                 floats = {part for part in one if one[part] != "INT8"}
                 spread_calibration(func, floats, self.asymmetric)
+                if free:
+                    level_ramps(func)
         corrections = self._bias_corrections(int8)
         problems = [
             problem

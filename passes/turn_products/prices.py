@@ -11,6 +11,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import is_level
 from xdsl_tpu.passes.orient_products.labels import Pair
 from xdsl_tpu.passes.tensors import element_bytes, shape_of
 
@@ -19,8 +20,8 @@ Matrices = tuple[int, int, int]
 FUNCTION = 18
 """Passes of a function that needs coefficients, about."""
 
-RAMP = 7
-"""Passes of a `tpu.SoftRamp` beside its terms."""
+RAMP, LEVEL_RAMP = 7, 4
+"""Passes of a `tpu.SoftRamp` beside its terms; and of one whose ramp stays in integers."""
 
 MOVES = 2
 """Passes of bringing a value from the one form to the other, about."""
@@ -76,7 +77,9 @@ class Prices:
         if isinstance(op, tpu.ActiveOp):
             passes = FUNCTION
         elif isinstance(op, tpu.SoftRampOp):
-            passes, width = RAMP + len(floats(op.terms)), 2
+            level = is_level(op.factor.value.data, op.limit.value.data, op.scale.value.data)
+            whole = level and element_bytes(op.output) == 1
+            passes, width = (LEVEL_RAMP if whole else RAMP) + len(floats(op.terms)), 2
         plain, turned = self.both(sizes, width)
         return passes * plain, passes * turned
 

@@ -270,6 +270,19 @@ def test_requantisation(secs: Secs) -> None:
     run(case, secs=secs)
 
 
+@pytest.mark.parametrize("unit", [1.0, 0.5])
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=2), Secs(h=3)], ids=str)
+def test_a_ramp_that_stays_in_integers(secs: Secs, unit: float) -> None:
+    case = QuantCase(seed=13)
+    shape = (2, 70, 9, 7)
+    x = case.integers("x", shape)
+    numbers = {"factor": 1.0, "limit": 60.0, "scale": 1.0, "unit": unit}
+    attributes = {name: f"{number} : f64" for name, number in numbers.items()}
+    attributes["terms"] = "[0.01 : f64, 0.5 : f64, -0.01 : f64]"
+    case.op("tpu.SoftRamp", [x], attributes, "y", shape, S8)
+    run(case, secs=secs)
+
+
 @pytest.mark.parametrize("scale", [1.0, 17.0])
 @pytest.mark.parametrize("secs", [Secs(), Secs(n=2), Secs(h=3)], ids=str)
 def test_a_ramp_less_a_polynomial(secs: Secs, scale: float) -> None:

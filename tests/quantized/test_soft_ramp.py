@@ -32,7 +32,8 @@ SHAPES = {"i8": S8, "u8": U8}
 def as_text(ramp: Ramp) -> dict[str, str]:
     """Attributes of an op in IR."""
     numbers = ", ".join(f"{term:.17e} : f64" for term in ramp.terms)
-    plain = {"factor": ramp.factor, "limit": ramp.limit, "scale": ramp.scale}
+    names = ("factor", "limit", "scale", "unit")
+    plain = {name: getattr(ramp, name) for name in names}
     return {name: f"{one:.17e} : f64" for name, one in plain.items()} | {"terms": f"[{numbers}]"}
 
 
@@ -56,9 +57,50 @@ def test_close(reach: float, mode: ActiveMode, signed: bool) -> None:
     integers = np.arange(-128, 128) if signed else np.arange(256)
     function = ACTIVE_MODES[mode.value]
     exact = function(integers * step) / float(function(np.array(reach))) * 127
-    value = soft_ramp(integers, *ramp).astype(np.float64)
+    value = soft_ramp(integers, *ramp[:4]).astype(np.float64)
     off = np.clip(value, -128, 127) - np.clip(exact, -128, 127)
     assert np.abs(off).max() <= CLOSE
+
+
+LEVEL = (0.3, 2.0, 3.0, 4.0, 5.0, 8.0, 16.0, 40.0)
+
+
+def level_ramp(mode: ActiveMode, reach: float) -> Ramp:
+    """Of operands and results up to `reach`."""
+    ramp = ramp_of(mode, Step(reach / 127, True), UniformType.of(8, f32, reach / 127))
+    assert ramp is not None
+    return ramp
+
+
+@pytest.mark.parametrize("mode", RAMPS)
+@pytest.mark.parametrize("reach", LEVEL)
+def test_between_the_same_steps(reach: float, mode: ActiveMode) -> None:
+    """As close, and fewer passes than with other steps."""
+    ramp = level_ramp(mode, reach)
+    other = ramp_of(mode, Step(1.1 * reach / 127, True), UniformType.of(8, f32, reach / 127))
+    assert ramp.is_level
+    assert other is not None
+    assert not other.is_level
+    assert ramp.steps < other.steps
+    integers = np.arange(-128, 128)
+    exact = ACTIVE_MODES[mode.value](integers * reach / 127) / reach * 127
+    off = ramp.of(integers).astype(np.float64) - exact
+    assert np.abs(off).max() <= CLOSE
+
+
+@pytest.mark.parametrize("kind", [S8, U8])
+@pytest.mark.parametrize("mode", RAMPS)
+@pytest.mark.parametrize("reach", LEVEL)
+def test_the_machine_computes_level_ramps(reach: float, mode: ActiveMode, kind: str) -> None:
+    """Every integer, the least one with it, over DDR: the interpreter's bits; results without a
+    sign are computed in floats."""
+    case = QuantCase()
+    x = case.integers("x", (2, 70, 4, 256))
+    ramp = level_ramp(mode, reach)
+    if kind == U8:
+        ramp = ramp._replace(unit=1.0)
+    case.op("tpu.SoftRamp", [x], as_text(ramp), "y", (2, 70, 4, 256), kind)
+    check(case)
 
 
 def test_none_where_there_is_none() -> None:
@@ -87,7 +129,7 @@ def test_floats_are_as_close(reach: float, mode: ActiveMode) -> None:
     exact = ACTIVE_MODES[mode.value](numbers.astype(np.float64))
     step = float(ACTIVE_MODES[mode.value](np.array(reach))) / 127
     allowed = CLOSE_FLOATS * step * np.maximum(1, np.abs(numbers.astype(np.float64)) / reach)
-    off = np.abs(soft_ramp(numbers, *ramp).astype(np.float64) - exact)
+    off = np.abs(soft_ramp(numbers, *ramp[:4]).astype(np.float64) - exact)
     assert (off / allowed).max() <= 1.1  # other numbers than those that it was chosen by
 
 
@@ -111,11 +153,11 @@ def test_of_floats(factor: float, scale: float) -> None:
     case.input("x", shape, 8.0)
     case.op("tpu.SoftRamp", ["x"], as_text(ramp), "y", shape)
     sliced = run_grouped(case, GroupType.NORMAL, Secs(n=2))
-    expected = soft_ramp(case.inputs["x"], *ramp).astype(np.float32)
+    expected = soft_ramp(case.inputs["x"], *ramp[:4]).astype(np.float32)
     np.testing.assert_array_equal(sliced.simulated, expected)
     case.inputs["x"].flat[:2] = np.inf, -np.inf
     whole = run(case)
-    expected = soft_ramp(case.inputs["x"], *ramp).astype(np.float32)
+    expected = soft_ramp(case.inputs["x"], *ramp[:4]).astype(np.float32)
     np.testing.assert_array_equal(whole.simulated, expected)
     np.testing.assert_array_equal(whole.expected, expected)
 
@@ -134,6 +176,15 @@ def test_the_machine_computes_the_same(
     x = case.integers("x", shape, SHAPES[kinds[0]])
     case.op("tpu.SoftRamp", [x], as_text(ramp), "y", shape, SHAPES[kinds[1]])
     check(case)
+
+
+def test_only_polynomials_of_integers_have_units() -> None:
+    case = Case("f16")
+    case.input("x", (1, 4), 1.0)
+    ramp = Ramp(1.0, 4.0, (0.5, 0.5), unit=0.5)
+    case.op("tpu.SoftRamp", ["x"], as_text(ramp), "y", (1, 4))
+    with pytest.raises(VerifyException, match="unit"):
+        case.module().verify()
 
 
 def test_a_polynomial_has_terms() -> None:

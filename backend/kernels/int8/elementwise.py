@@ -6,6 +6,7 @@ unsigned result of signed operands goes through 16 bits and a cast.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -21,6 +22,7 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats, ints
 from xdsl_tpu.dialects.errors import NoKernel
 from xdsl_tpu.dialects.interpreters.numerics.integers import fits_f16
+from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import MOST_BYTES, is_level
 from xdsl_tpu.dialects.quant import UniformType
 
 _BYTE = 127
@@ -286,6 +288,8 @@ def _soft_ramp(op: Operation, types: Types) -> ElementWise:
             f"{where(op)}: only operands and results of 8 bits, or of f16, have a kernel"
         )
     factor, limit, scale = op.factor.value.data, op.limit.value.data, op.scale.value.data
+    if {types.out, *types.operands} == {DType.I8} and is_level(factor, limit, scale):
+        return _level_ramp(round(limit), floats(op.terms), op.unit.value.data)
 
     def compute(emitter: Emitter, work: Work) -> None:
         a, value, b = work.scratch
@@ -298,6 +302,32 @@ def _soft_ramp(op: Operation, types: Types) -> ElementWise:
         emitter.cast(work.out, value, Rounding.HALF_AWAY)
 
     return ElementWise(compute, (Scratch(DType.F16),) * 3, (floats(op.terms),), DType.F16)
+
+
+def _level_ramp(limit: int, terms: tuple[float, ...], unit: float) -> ElementWise:
+    """Between signed bytes of the same steps: the ramp stays in integers, which are done at twice
+    the rate, and only the polynomial is rounded."""
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        x, (one, other, wide, result) = work.operands[0], work.scratch
+        # The magnitude of the least byte has no sign.
+        near = one
+        emitter.absolute(replace(near, dtype=DType.I8), x)
+        if limit < MOST_BYTES:
+            near = other
+            emitter.arith(Arith.MIN, near, one, limit)
+        emitter.cast(wide, near)
+        if unit != 1:
+            emitter.arith(Arith.MUL, result, wide, unit)
+            wide, result = result, wide
+        emitter.taylor(result, wide, work.tables[0])
+        bump, ramp = replace(one, dtype=DType.I8), replace(other, dtype=DType.I8)
+        emitter.cast(bump, result, Rounding.HALF_AWAY)
+        emitter.arith(Arith.MAX, ramp, x, 0)
+        emitter.subtract_saturate(work.out, ramp, bump)
+
+    scratch = Scratch(DType.U8), Scratch(DType.U8), Scratch(DType.F16), Scratch(DType.F16)
+    return ElementWise(compute, scratch, (terms,), DType.F16)
 
 
 def less_polynomial(

@@ -35,6 +35,7 @@ from xdsl_tpu.dialects.interpreters.numerics.integers import (
 )
 from xdsl_tpu.dialects.interpreters.numerics.linear import MatMulFlags, matmul
 from xdsl_tpu.dialects.interpreters.numerics.pooling import PoolGeometry, max_pool, window_sums
+from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import bump, is_level
 from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import soft_ramp as ramp
 from xdsl_tpu.dialects.interpreters.registry import Rules
 from xdsl_tpu.dialects.quant import zero_point
@@ -228,14 +229,15 @@ def requantize_float(call: Call) -> Array:
 
 
 def soft_ramp(call: Call) -> Array:
-    """max(v, 0) - p(min(|v|, limit)) of v = x * factor, in f16, then rounded between integers."""
-    value = ramp(
-        call.tensor(),
-        call.number("factor"),
-        call.number("limit"),
-        call.numbers("terms"),
-        call.number("scale"),
-    )
+    """max(v, 0) - p(min(|v|, limit)) of v = x * factor, in f16, then rounded between integers;
+    between signed ones of the same steps p alone."""
+    factor, limit, scale, unit = map(call.number, ("factor", "limit", "scale", "unit"))
+    x, terms = call.tensor(), call.numbers("terms")
+    kinds = {element_type(one.type) for one in (call.op.operands[0], call.op.results[0])}
+    bytes_ = all(is_integer(one) and integer_dtype(one) == np.int8 for one in kinds)
+    if bytes_ and is_level(factor, limit, scale):
+        return finished(call, np.maximum(x, 0) - round_half_away(bump(x, limit, terms, unit)))
+    value = ramp(x, factor, limit, terms, scale)
     if not is_integer(element_type(call.op.results[0].type)):
         return value.astype(np.float32)
     return finished(call, round_half_away(value))

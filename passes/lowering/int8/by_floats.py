@@ -29,11 +29,11 @@ BYTE = UniformType.of(8, f32, 1.0)
 
 
 def float_mode_of(
-    op: Operation, chip: Chip, asymmetric: bool, ramps: bool = True
+    op: Operation, chip: Chip, asymmetric: bool, ramps: bool = True, level: bool = False
 ) -> ActiveMode | None:
     """The function that an op with a table is to compute in F16, where that is faster with the
     casts around it; None where it is not, has zero points, or numbers beyond F16. Without `ramps`
-    integers have tables only.
+    integers have tables only; `level`: steps of operand and result are the same.
 
     Measured on `ELEMENTS` of each lane, as tables and functions take as long for each element.
     """
@@ -46,7 +46,7 @@ def float_mode_of(
     cycles = taken(mode, chip)
     if cycles is None:
         return None
-    whole = min(cycles.table, cycles.ramp) if ramps and cycles.ramp else cycles.table
+    whole = cycles.between_integers(level) if ramps else cycles.table
     return mode if cycles.function + cycles.casts < whole else None
 
 
@@ -69,18 +69,28 @@ def is_near(step: Step | None) -> bool:
 
 class Taken(NamedTuple):
     """Cycles of a function of `ELEMENTS` of each lane: by a table, in F16 with casts around, and as
-    a ramp less a polynomial of the usual length (0: it is none)."""
+    a ramp less a polynomial of the usual length (0: it is none), that between integers of the same
+    steps, and that between floats."""
 
     table: int
     function: int
     casts: int
     ramp: int = 0
+    level: int = 0
+    short: int = 0
+
+    def between_integers(self, level: bool) -> int:
+        """The cycles without floats outside; `level`: steps of operand and result are the same."""
+        return min(self.table, (self.level if level else self.ramp) or self.table)
+
+    def best(self, level: bool) -> int:
+        """The cycles between integers, one way or the other."""
+        return min(self.between_integers(level), self.function + self.casts)
 
     @property
-    def best(self) -> int:
-        """The cycles between integers, one way or the other."""
-        known = self.table, self.function + self.casts, self.ramp
-        return min(cycles for cycles in known if cycles)
+    def in_floats(self) -> int:
+        """The cycles between floats that 8 bits would be enough for."""
+        return min(self.function, self.short or self.function)
 
 
 @cache
@@ -94,7 +104,10 @@ def taken(mode: ActiveMode, chip: Chip) -> Taken | None:
     table = top.WeightOp.make("table", (), result_types=[entries]).output
     by_table = tpu.LutOp.make("t", [x, table], result_types=[bytes_])
     terms = (0.5,) * USUAL_TERMS
-    ramp = tpu.SoftRampOp.make("r", [x], result_types=[bytes_], factor=0.5, limit=4.0, terms=terms)
+    ramp, level, short = (
+        tpu.SoftRampOp.make("r", [one], result_types=[one.type], factor=by, limit=4.0, terms=terms)
+        for one, by in ((x, 0.5), (x, 1.0), (y, 1.0))
+    )
     function = tpu.ActiveOp.make("f", [y], result_types=[halves], mode=mode)
     casts = [
         tpu.CastOp.make("i", [x], result_types=[halves], with_scale=True),
@@ -102,8 +115,8 @@ def taken(mode: ActiveMode, chip: Chip) -> Taken | None:
     ]
     try:
         around = sum(_cycles(one, chip) for one in casts)
-        short = _cycles(ramp, chip) if mode in RAMPS else 0
-        return Taken(_cycles(by_table, chip), _cycles(function, chip), around, short)
+        ramps = [_cycles(one, chip) if mode in RAMPS else 0 for one in (ramp, level, short)]
+        return Taken(_cycles(by_table, chip), _cycles(function, chip), around, *ramps)
     except DoesNotFit:
         return None
 

@@ -19,6 +19,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.layout.min_cut import minimum_cut
 from xdsl_tpu.passes.layout.problem import Cost, Problem, Reader, Tensor, total_cost
 from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of, function_of
+from xdsl_tpu.passes.lowering.int8.level_ramps import shared_range
 from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
 from xdsl_tpu.passes.lowering.int8.prices import BYTE, HALF, Prices
 from xdsl_tpu.passes.lowering.int8.soft_ramp import RAMPS
@@ -50,7 +51,8 @@ Kept = Callable[[Operation], bool]
 def is_floating(op: Operation, in_float: Kept, chip: Chip) -> bool:
     """Whether an op computes on floats: by `in_float`, or because its function is faster so."""
     known = type(op) in FUNCTIONS and not in_float(op)
-    return in_float(op) or (known and float_mode_of(op, chip, asymmetric=False) is not None)
+    level = known and shared_range(op) is not None
+    return in_float(op) or (known and float_mode_of(op, chip, False, level=level) is not None)
 
 
 def faster_in_floats(

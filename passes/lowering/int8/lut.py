@@ -18,7 +18,12 @@ from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import F16, INT8, LoweringContext
 from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of, function_of, is_near
 from xdsl_tpu.passes.lowering.int8.scales import Array, round_half_away, saturate
-from xdsl_tpu.passes.lowering.int8.soft_ramp import Ramp, float_ramp_of, ramp_of
+from xdsl_tpu.passes.lowering.int8.soft_ramp import (
+    Ramp,
+    float_ramp_of,
+    is_level_step,
+    ramp_of,
+)
 from xdsl_tpu.passes.lowering.int8.types import SI8, UI8, new_weight
 from xdsl_tpu.passes.tensors import element_of, required_name
 
@@ -183,7 +188,8 @@ def _ramp(op: Operation, step: Step, wanted: UniformType, ctx: LoweringContext) 
     mode = function_of(op)
     if mode is None or not isinstance(element_of(op.operands[0]), UniformType):
         return None
-    if float_mode_of(op, ctx.chip, ctx.asymmetric) is not None:
+    level = is_level_step(step, wanted)
+    if float_mode_of(op, ctx.chip, ctx.asymmetric, level=level) is not None:
         return None
     return ramp_of(mode, step, wanted)
 

@@ -24,6 +24,7 @@ from xdsl_tpu.dialects.interpreters.layouts import (
 )
 from xdsl_tpu.passes.joined_groups import cheapest_join
 from xdsl_tpu.passes.lowering.int8.by_floats import ELEMENTS, function_of, taken
+from xdsl_tpu.passes.lowering.int8.level_ramps import shared_range
 from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -208,7 +209,9 @@ def _function(prices: Prices, op: Operation) -> Price:
         table = prices.lines(op.results[0], BYTE) * prices.chip.eu(BYTE)
         return Price(table, min(table, TABLE * whole))
     share = whole * prices.chip.eu(HALF) / ELEMENTS
-    return Price(ceil(cycles.best * share), ceil(cycles.function * share))
+    return Price(
+        ceil(cycles.best(shared_range(op) is not None) * share), ceil(cycles.in_floats * share)
+    )
 
 
 def _passes(*eight: int) -> Callable[[Prices, Operation], Price]:

@@ -9,14 +9,14 @@ floats, whose function is as good as 8 bits would make it, on numbers near 0 and
 
 from collections.abc import Iterator
 from functools import cache
-from math import floor, inf, log2
+from math import ceil, floor, inf, log2
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects.interpreters.families.activation import ACTIVE_MODES
-from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import soft_ramp
+from xdsl_tpu.dialects.interpreters.numerics.soft_ramp import MOST_BYTES, bump, is_level, soft_ramp
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.dialects.tpu.enums import ActiveMode
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, SIGNED_MIN, UNSIGNED_MAX, Step
@@ -38,6 +38,9 @@ FEWEST, MOST = 3, 7
 
 LIMITS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
 """Where a polynomial may end."""
+
+SHARES = (0.8, 0.9, 1.0, 1.1, 1.2)
+"""Of the place from which on there is nothing to take off: where one between integers may."""
 
 GRID = 241
 """Points up to the limit that it is fitted on."""
@@ -65,11 +68,25 @@ class Ramp(NamedTuple):
     limit: float
     terms: tuple[float, ...]
     scale: float = 1.0
+    unit: float = 1.0
 
     @property
     def steps(self) -> int:
-        """Instructions, each term counting as one."""
+        """Passes over 16 bits, each term counting as one."""
+        if self.is_level:
+            return len(self.terms) + 4 + (self.unit != 1)
         return len(self.terms) + 7 + (self.scale != 1)
+
+    def of(self, integers: Array) -> Array:
+        """What it makes of integers, not yet rounded."""
+        if self.is_level:
+            return np.maximum(integers, 0) - bump(integers, self.limit, self.terms, self.unit)
+        return soft_ramp(integers, self.factor, self.limit, self.terms, self.scale)
+
+    @property
+    def is_level(self) -> bool:
+        """Whether floats are needed for the polynomial only, between signed integers."""
+        return is_level(self.factor, self.limit, self.scale)
 
 
 def ramp_of(mode: ActiveMode, step: Step, wanted: UniformType) -> Ramp | None:
@@ -84,10 +101,11 @@ def ramp_of(mode: ActiveMode, step: Step, wanted: UniformType) -> Ramp | None:
     exact = ACTIVE_MODES[mode.value](integers * step.scale) / wanted.scale
     bounds = np.iinfo(np.int8 if wanted.storage == SI8 else np.uint8)
     best: tuple[int, float, Ramp] | None = None
-    for ramp in _candidates(mode, step, wanted.scale):
+    level = is_level_step(step, wanted)
+    for ramp in _level(mode, step) if level else _candidates(mode, step, wanted.scale):
         if best is not None and ramp.steps > best[0]:
             break
-        value = soft_ramp(integers, *ramp).astype(np.float64)
+        value = ramp.of(integers).astype(np.float64)
         if not np.isfinite(value).all():
             continue
         off = np.clip(value, bounds.min, bounds.max) - np.clip(exact, bounds.min, bounds.max)
@@ -95,6 +113,11 @@ def ramp_of(mode: ActiveMode, step: Step, wanted: UniformType) -> Ramp | None:
         if error <= CLOSE and (best is None or error < best[1]):
             best = ramp.steps, error, ramp
     return None if best is None else best[2]
+
+
+def is_level_step(step: Step, wanted: UniformType) -> bool:
+    """Whether integers of an operand and of a result are signed and stand for the same numbers."""
+    return step.signed and wanted.storage == SI8 and step.scale == wanted.scale
 
 
 def float_ramp_of(mode: ActiveMode, step: Step, wanted: UniformType) -> Ramp | None:
@@ -123,7 +146,7 @@ def _float_ramp(mode: ActiveMode, reach: float, scale: float) -> Ramp | None:
             ramp = Ramp(1.0, limit, _fit(mode.value, limit, count, True, within))
             # Most are too far off on a few numbers already.
             for chosen in (slice(None, None, SPARSE), slice(None)):
-                off = soft_ramp(places[chosen], *ramp).astype(np.float64) - exact[chosen]
+                off = soft_ramp(places[chosen], *ramp[:4]).astype(np.float64) - exact[chosen]
                 error = float((np.abs(off) / allowed[chosen]).max())
                 if error > 1:
                     break
@@ -151,6 +174,31 @@ def _candidates(mode: ActiveMode, step: Step, scale: float) -> Iterator[Ramp]:
                     yield Ramp(float(step.scale / scale), float(limit / scale), tuple(inner))
 
 
+def _level(mode: ActiveMode, step: Step) -> Iterator[Ramp]:
+    """The same between integers of the same steps, fitted on these, with limits that are such:
+    about where what is taken off is less than what a polynomial may be off."""
+    places = np.arange(MOST_BYTES + 1)
+    bumps = places - ACTIVE_MODES[mode.value](places * step.scale) / step.scale
+    large = np.flatnonzero(np.abs(bumps) > CLOSE)
+    end = int(large[-1]) + 1 if large.size else 1
+    limits = dict.fromkeys(min(ceil(end * share), MOST_BYTES) for share in SHARES)
+    for steps in range(FEWEST, MOST + 2):
+        for smaller in (False, True):
+            count = steps - smaller
+            if not FEWEST <= count <= MOST:
+                continue
+            for limit in limits:
+                ends = limit < MOST_BYTES
+                where, off = places[: limit + 1] / limit, bumps[: limit + 1]
+                if ends:
+                    where, off = np.append(where, 1.0), np.append(off, 0.0)
+                terms = _least(where, off, count, ends)
+                # F16 has no room for high powers of large integers.
+                unit = 2.0 ** -round(log2(limit)) if smaller else 1.0
+                inner = (float(term) / (limit * unit) ** n for n, term in enumerate(terms))
+                yield Ramp(1.0, float(limit), tuple(inner), unit=unit)
+
+
 @cache
 def _fit(mode: str, limit: float, count: int, ends: bool, reach: float = inf) -> tuple[float, ...]:
     """max(x, 0) - f(x) by so many terms, with the least of the largest errors up to the limit.
@@ -163,9 +211,16 @@ def _fit(mode: str, limit: float, count: int, ends: bool, reach: float = inf) ->
     bump = places - ACTIVE_MODES[mode](places)
     if ends:
         places, bump = np.append(places, limit), np.append(bump, 0.0)
-    powers = places[:, None] ** np.arange(count)
     counted = 1 / np.maximum(places / reach, 1)
-    powers, bump = powers * counted[:, None], bump * counted
+    return tuple(map(float, _least(places, bump, count, ends, counted)))
+
+
+def _least(
+    places: Array, bump: Array, count: int, ends: bool, counted: Array | float = 1.0
+) -> Array:
+    """The terms; with `ends` the last place is the limit's. `counted`: by how much errors do."""
+    powers = places[:, None] ** np.arange(count)
+    powers, bump = powers * np.broadcast_to(counted, places.shape)[:, None], bump * counted
     if ends:
         powers[-1] *= STRICT
     weights = np.full(len(places), 1 / len(places))
@@ -178,4 +233,4 @@ def _fit(mode: str, limit: float, count: int, ends: bool, reach: float = inf) ->
             best, least = terms, errors.max()
         weights *= errors + 1e-12
         weights /= weights.sum()
-    return tuple(map(float, best))
+    return best

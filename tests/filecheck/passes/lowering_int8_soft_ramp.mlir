@@ -5,7 +5,7 @@
 // A function that is nearly a ramp is one less a polynomial, of integers and of floats that 8 bits would be enough for; another is no ramp.
 // CHECK: "tpu.SoftRamp"(%{{.*}}) {factor = 1.000000e+00 : f64, {{.*}}} : (tensor<2x8xf16>) -> tensor<2x8x!quant.calibrated<f16<{{[^>]*}}>>> loc("gelu")
 // CHECK: "tpu.Lut"
-// CHECK: "tpu.SoftRamp"(%{{.*}}) {factor = {{.*}}, limit = {{.*}}, scale = {{.*}}, terms = [{{.*}}]} : (tensor<2x8x!quant.uniform<i8:f32, {{[^>]*}}>>) -> tensor<2x8x!quant.uniform<i8:f32, {{[^>]*}}>> loc("silu")
+// CHECK: "tpu.SoftRamp"(%{{.*}}) {factor = {{.*}}, limit = {{.*}}, scale = {{.*}}, terms = [{{.*}}], unit = {{.*}}} : (tensor<2x8x!quant.uniform<i8:f32, {{[^>]*}}>>) -> tensor<2x8x!quant.uniform<i8:f32, {{[^>]*}}>> loc("silu")
 // CHECK: "tpu.Active"{{.*}}active_mode TANH{{.*}}f16
 // TABLES-NOT: tpu.SoftRamp
 // POINTS-NOT: tpu.SoftRamp
