@@ -18,6 +18,10 @@ AROUND = (top.AddOp, top.ConvOp, top.MulConstOp, top.PermuteOp, top.ReshapeOp)
 HALF = 2
 """Bytes of an F16."""
 
+MANY = 6
+"""Lane groups of keys from which on one op is done before the parts of an attention with scores in
+floats."""
+
 TENSORS = 7
 """Tensors of 16 bits and the size of the scores that a softmax needs at a time, its operand, its
 result and their casts included."""
@@ -47,7 +51,7 @@ def _around(op: top.SoftmaxOp, chip: Chip) -> set[Operation]:
         return set()
     between = [*before, *after]
     mixed = any(_is_mix(one) for one in between)
-    if not mixed and _fits(shape, chip):
+    if not mixed and _fits(shape, chip) and not _is_in_floats(before, shape, chip):
         return set()
     products = [one for one in between if _is_attention_product(one)]
     moves = [move for product in products for move in _moves(product)]
@@ -58,6 +62,16 @@ def _fits(shape: tuple[int, ...], chip: Chip) -> bool:
     """Whether the scores of one head have room in local memory with all their softmax needs."""
     widths = -(-shape[-1] // chip.eu(HALF))
     return TENSORS * -(-shape[-2] // chip.lanes) * widths * chip.eu_bytes <= chip.local_bytes
+
+
+def _is_in_floats(before: list[Operation], shape: tuple[int, ...], chip: Chip) -> bool:
+    """Whether scores of many keys are in floats in any case (`score_products`), as those of heads
+    of few channels are: 8 bits would be for the product with the values only, and cost a cast of
+    all shares."""
+    product = next(one for one in before if _is_attention_product(one))
+    assert isinstance(product, top.MatMulOp)
+    depth = shape_of(product.input)[-2 if product.left_transpose.value.data else -1]
+    return depth <= chip.cube_channels[HALF] and shape[-1] >= MANY * chip.lanes
 
 
 def _is_attention_product(op: Operation) -> bool:

@@ -72,6 +72,16 @@ def test_what_fits_stays_in_8_bits() -> None:
     assert wide_attention(func, replace(load_chip(), local_bytes=needed() - 1))
 
 
+@pytest.mark.parametrize(("lanes", "channels", "leaves"), [(8, 16, 2), (8, 15, 0), (12, 16, 0)])
+def test_scores_in_floats_of_many_keys_leave(lanes: int, channels: int, leaves: int) -> None:
+    """70 keys are 6 groups of 8 lanes, but not of 12; a head has 16 channels."""
+    (func,) = functions(attention())
+    chip = load_chip()
+    small = replace(chip, lanes=lanes, cube_channels={**chip.cube_channels, 2: channels})
+    found = [op.name for op in wide_attention(func, small)]
+    assert found.count("top.MatMul") == leaves
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_all_between_the_products_and_the_moves_around_them_leave(masked: bool) -> None:
     module = attention(masked=masked)
