@@ -15,6 +15,7 @@ from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.place_values.changes import Changes
 from xdsl_tpu.passes.place_values.choose import Chooser, SureChooser
 from xdsl_tpu.passes.place_values.components import components
+from xdsl_tpu.passes.place_values.repeat import Repeater
 from xdsl_tpu.passes.place_values.rewrite import Rewriter
 from xdsl_tpu.passes.tensors import functions
 
@@ -34,8 +35,10 @@ class PlaceValuesPass(ModulePass):
     In a layer group the first two sizes of a value are its images and its channels, one channel a
     lane. Ops that compute the same under several shapes (`dialects/interfaces/lane_view.py`) are
     written so that as many values as possible, by their bytes, need not leave local memory, and
-    come and go in long runs; where nothing is gained they stay as they are. `chip` is a name or a
-    `.toml` description, by default `module.chip`.
+    come and go in long runs; where nothing is gained they stay as they are. A matrix for each head
+    is written for each window where the scores can then be seen as products see them, if loading
+    that takes less than half of what is gained. `chip` is a name or a `.toml` description, by
+    default `module.chip`.
 
     With `in_lanes` small values may change their lanes within local memory (`lane-moves`), so that
     an op that its neighbours' lanes do not suit can have its own:
@@ -59,8 +62,10 @@ class PlaceValuesPass(ModulePass):
                 Chooser(chip, changes),
                 SureChooser(chip, changes, prices=Prices(chip, op)),
             )
+            repeater = Repeater(chooser, known_weights(op))
             chosen: dict[SSAValue, Lanes] = {}
             for component in components(computing_ops(block)):
+                repeater.repeat(component)
                 lanes = sure.better(component, chooser.choose(component))
                 if lanes is not None:
                     chosen |= dict.fromkeys(component.values, lanes)

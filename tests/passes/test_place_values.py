@@ -13,6 +13,7 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, lanes_of, row_shape, stretched_shapes
 from xdsl_tpu.dialects.text import parse_module
+from xdsl_tpu.passes.place_values import repeat
 from xdsl_tpu.passes.place_values.changes import Changes
 from xdsl_tpu.passes.place_values.choose import SureChooser
 from xdsl_tpu.passes.place_values.components import Component
@@ -339,3 +340,57 @@ def test_images_of_few_channels_lie_over_all_lanes(
     after = assert_same_numbers(net.module(value), PASSES)
     found = {lanes_of(shape_of(op.output)) for op in ops_of(after, tpu.ActiveOp)}
     assert found == {Lanes(*lanes)}
+
+
+@pytest.mark.parametrize(
+    ("shape", "repeated"),
+    [
+        ((1, 4, 49, 49), (64, 49, 49)),
+        ((16, 1, 49, 49), (64, 49, 49)),
+        ((1, 4, 1, 49), (64, 1, 49)),
+        ((1, 1, 49, 49), (1, 49, 49)),
+        ((16, 4, 49, 49), (64, 49, 49)),
+    ],
+)
+def test_weights_of_heads_or_windows_are_those_of_all_products(
+    shape: tuple[int, ...], repeated: tuple[int, ...]
+) -> None:
+    """As products see their scores; what all of them have in common is there once."""
+    net = Net()
+    q, v = net.input("q", 16, 4, 49, 32), net.input("v", 16, 4, 49, 32)
+    k = net.input("k", 16, 4, 32, 49)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    scores = net.op(top.AddOp, "sum", (scores, net.weight("bias", *shape)))
+    scores = net.op(top.SoftmaxOp, "softmax", (scores,), axis=3)
+    module = net.module(net.op(top.MatMulOp, "mixed", (scores, v, net.none)))
+    after = assert_same_numbers(module, f'{PASSES[:-1]} in_lanes="true"}}')
+    (added,) = ops_of(after, tpu.AddOp)
+    assert shape_of(added.output) == (64, 49, 49)
+    assert shape_of(added.inputs[1]) == repeated
+
+
+def test_a_weight_of_two_sums_is_repeated_for_one() -> None:
+    """The other one reads it as it was."""
+    net = Net()
+    q, k = net.input("q", 16, 4, 49, 32), net.input("k", 16, 4, 32, 49)
+    other, bias = net.input("other", 1, 4, 49, 49), net.weight("bias", 1, 4, 49, 49)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    scores = net.op(top.AddOp, "sum", (scores, bias))
+    scores = net.op(top.SoftmaxOp, "softmax", (scores,), axis=3)
+    alone = net.op(top.AddOp, "alone", (other, bias))
+    after = assert_same_numbers(net.module(scores, alone), f'{PASSES[:-1]} in_lanes="true"}}')
+    sizes = sorted(math.prod(shape_of(op.inputs[1])) for op in ops_of(after, tpu.AddOp))
+    assert sizes == [4 * 49 * 49, 64 * 49 * 49]
+
+
+def test_repeated_weights_must_be_worth_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where loading them counts for more than what they save they stay as they are."""
+    monkeypatch.setattr(repeat, "TIMES", 100)
+    net = Net()
+    q, k = net.input("q", 16, 4, 49, 32), net.input("k", 16, 4, 32, 49)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    scores = net.op(top.AddOp, "sum", (scores, net.weight("bias", 1, 4, 49, 49)))
+    module = net.module(net.op(top.SoftmaxOp, "softmax", (scores,), axis=3))
+    after = assert_same_numbers(module, f'{PASSES[:-1]} in_lanes="true"}}')
+    (added,) = ops_of(after, tpu.AddOp)
+    assert math.prod(shape_of(added.inputs[1])) == 4 * 49 * 49

@@ -60,3 +60,31 @@ func.func @large(%x: tensor<1x64x48x48xf16>, %k: tensor<1x8x2304x2304xf16>) -> t
   %5 = "tpu.Conv2D"(%4, %v, %none) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], with_bias = false} : (tensor<1x1024x48x48xf16>, tensor<64x1024x1x1xf16>, none) -> tensor<1x64x48x48xf16> loc("down")
   return %5 : tensor<1x64x48x48xf16>
 }
+
+// A matrix for each of 4 heads is written for each of 16 windows: the scores of products are 64 matrices, and stay so.
+// CHECK-LABEL: func.func @windows
+// CHECK: %[[BIAS:[0-9]+]] = "top.Weight"() : () -> tensor<64x49x49xf16>
+// CHECK: "tpu.MatMul"({{.*}} -> tensor<64x49x49xf16>
+// CHECK-NEXT: "tpu.Add"({{.*}}, %[[BIAS]]) {{.*}} -> tensor<64x49x49xf16>
+// CHECK-NEXT: "tpu.Softmax"({{.*}} -> tensor<64x49x49xf16>
+// CHECK: "tpu.MatMul"({{.*}} -> tensor<64x49x32xf16>
+func.func @windows(%q: tensor<16x4x49x32xf16>, %k: tensor<16x4x32x49xf16>, %v: tensor<16x4x49x32xf16>) -> tensor<16x4x49x32xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<1x4x49x49xf16> loc("bias")
+  %0 = "tpu.MatMul"(%q, %k, %none, %none, %none) : (tensor<16x4x49x32xf16>, tensor<16x4x32x49xf16>, none, none, none) -> tensor<16x4x49x49xf16> loc("scores")
+  %1 = "tpu.Add"(%0, %w) {do_relu = false} : (tensor<16x4x49x49xf16>, tensor<1x4x49x49xf16>) -> tensor<16x4x49x49xf16> loc("sum")
+  %2 = "tpu.Softmax"(%1, %none, %none, %none, %none, %none) {axis = 3 : si32} : (tensor<16x4x49x49xf16>, none, none, none, none, none) -> tensor<16x4x49x49xf16> loc("probable")
+  %3 = "tpu.MatMul"(%2, %v, %none, %none, %none) : (tensor<16x4x49x49xf16>, tensor<16x4x49x32xf16>, none, none, none) -> tensor<16x4x49x32xf16> loc("mixed")
+  return %3 : tensor<16x4x49x32xf16>
+}
+
+// A row that all rows have in common can be seen in any way: it lies there once.
+// CHECK-LABEL: func.func @common
+// CHECK: "top.Weight"() : () -> tensor<1x1x{{(1x)?}}49xf16>
+func.func @common(%q: tensor<16x4x49x32xf16>, %k: tensor<16x4x32x49xf16>) -> tensor<16x4x49x49xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %w = "top.Weight"() : () -> tensor<1x1x1x49xf16> loc("row")
+  %0 = "tpu.MatMul"(%q, %k, %none, %none, %none) : (tensor<16x4x49x32xf16>, tensor<16x4x32x49xf16>, none, none, none) -> tensor<16x4x49x49xf16> loc("scores")
+  %1 = "tpu.Add"(%0, %w) {do_relu = false} : (tensor<16x4x49x49xf16>, tensor<1x1x1x49xf16>) -> tensor<16x4x49x49xf16> loc("sum")
+  return %1 : tensor<16x4x49x49xf16>
+}
