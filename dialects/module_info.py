@@ -41,6 +41,9 @@ class ModuleInfo:
     names_aliases: bool = False
     """Whether its text named locations by aliases, which plain xDSL cannot read."""
 
+    is_part: bool = False
+    """Whether it is a part of a network, cut out to be measured: its inputs need not be in DDR."""
+
     source: SourceText | None = None
     """The text it was read from."""
 

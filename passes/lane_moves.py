@@ -15,6 +15,8 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, lane_steps, rows_of
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, single_map
 from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.module_info import module_info
+from xdsl_tpu.passes.even_loads import load_evenly
 from xdsl_tpu.passes.graph import tensor_like
 from xdsl_tpu.passes.lane_prices import cycles_of_steps, rearranged
 from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
@@ -46,7 +48,8 @@ class LaneMovesPass(ModulePass):
     may have one: rows of an image become channels, of which blocks become pixels. What has no
     room for it stays as it is. What is returned may be stored in equal parts of all lanes, a view
     of short rows too. A reduction over what lies over the lanes is made between two of
-    these (`reduce_in_lanes`). For several cores nothing is joined: they share the slices of a
+    these (`reduce_in_lanes`). What comes in short rows from DDR comes in equal parts of all lanes
+    (`load_evenly`). For several cores nothing is joined: they share the slices of a
     group, and what is moved here is never cut.
     """
 
@@ -66,6 +69,8 @@ class LaneMovesPass(ModulePass):
                 for chain in _parts(list(_chain(move))):
                     if _is_wanted(chain) and _join(chain, block, chip):
                         break
+            if not module_info(op).is_part:
+                load_evenly(block, chip)
 
 
 def _chain(move: Operation) -> Iterator[Operation]:

@@ -60,7 +60,8 @@ def cut_out(ops: Collection[Operation], name: str, values: bool = True) -> Modul
     # What is chosen by price changes numbers, and those do not depend on how many cores take part.
     module.attributes["module.cores"] = IntegerAttr(chip_of(network).cores, i64)
     attach(module, _weights(inside, known_weights(network) if values else None))
-    module_info(module).measured = module_info(network).measured
+    info = module_info(module)
+    info.measured, info.is_part = module_info(network).measured, True
     return module
 
 
@@ -87,7 +88,8 @@ def copied(module: ModuleOp) -> ModuleOp:
     """A copy of a module, with its weights; zeros where nobody knows them."""
     copy = module.clone()
     attach(copy, _weights(list(module.walk()), known_weights(module)))
-    module_info(copy).measured = module_info(module).measured
+    info, known = module_info(copy), module_info(module)
+    info.measured, info.is_part = known.measured, known.is_part
     return copy
 
 

@@ -26,6 +26,7 @@ from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.measured import cut_out
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import STAGES
 
@@ -260,3 +261,39 @@ def test_copies_move_every_element(seed: int) -> None:
             for lane in range(copy.first, copy.first + copy.lanes):
                 found[element(1, lane, to)] = element(0, lane, at)
     assert found == {to: at for box in moves.boxes for to, at in box.points()}
+
+
+@pytest.mark.parametrize("shape", [(1, 2048, 3), (1, 512, 5), (1, 320, 4)], ids=str)
+def test_short_rows_come_evenly(shape: Shape) -> None:
+    """The same values, and fewer cycles than rows of a few bytes take."""
+    chip, case = load_chip(), Case("f16", seed=7)
+    x = case.input("x", shape)
+    filters = case.weight("w", (1, shape[2], 48))
+    case.op("tpu.MatMul", [x, filters, *["none"] * 3], {}, "y", (*shape[:2], 48))
+    (expected,) = run_module(case.module(), case.inputs).values()
+    cycles: list[int] = []
+    for off in ("", "lane-moves"):
+        module = final(case, off)
+        inside = [op for op in module.walk() if isinstance(op, tpu.RearrangeOp) and op.ginfo]
+        assert len(inside) == (0 if off else 1)
+        program = generate(module, weights_of(module), chip)
+        assert not list(check_program(program, chip))
+        early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
+        assert np.array_equal(early, late)
+        cycles.append(simulate(program.tiu, program.gdma, chip).total)
+        assert_close(Outcome(early, np.asarray(expected), program, cycles[-1]))
+    assert cycles[0] < cycles[1]
+
+
+def test_parts_are_measured_with_what_they_are_given_as_it_is() -> None:
+    """What a part of a network is given need not be in DDR where the part is."""
+    case = Case("f16", seed=8)
+    filters = case.weight("w", (1, 3, 48))
+    given = [case.input("x", (1, 2048, 3)), filters, *["none"] * 3]
+    case.op("tpu.MatMul", given, {}, "y", (1, 2048, 48))
+    module = case.module()
+    products = [op for op in module.walk() if isinstance(op, tpu.MatMulOp)]
+    part = cut_out(products, "part")
+    for one, moved in ((module, True), (part, False)):
+        make_pass("lane-moves", "").apply(make_context(), one)
+        assert any(isinstance(op, tpu.RearrangeOp) for op in one.walk()) == moved

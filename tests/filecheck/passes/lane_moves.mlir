@@ -249,3 +249,40 @@ module @returned attributes {module.state = "TPU_LOWERED", module.chip = "bm1684
     return %4, %7 : tensor<256x4xf16>, tensor<64x256xf16>
   }
 }
+
+// -----
+
+// What comes from DDR in rows of three numbers comes in equal parts of all lanes, cast there.
+// CHECK-LABEL: module @short_rows
+// CHECK: [[A:%.*]] = "tpu.Reshape"{{.*}} : (tensor<1x2048x3xf32>) -> tensor<1x64x96xf32>
+// CHECK-NEXT: [[B:%.*]] = "tpu.Cast"([[A]]){{.*}} -> tensor<1x64x96xf16>
+// CHECK-NEXT: [[C:%.*]] = "tpu.Rearrange"([[B]]) {boxes = {{.*}}, in_lanes = true} : (tensor<1x64x96xf16>) -> tensor<1x2048x3xf16>
+// CHECK-NEXT: "tpu.Relu"([[C]])
+// GROUPS-LABEL: module @short_rows
+// GROUPS: "tpu.Group"
+// GROUPS: "tpu.Load"{{.*}} -> tensor<1x64x96xf32>
+// GROUPS: "tpu.Rearrange"{{.*}}ginfo
+module @short_rows attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x2048x3xf32>) -> tensor<1x2048x1xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x2048x3xf32>) -> tensor<1x2048x3xf32> loc("x")
+    %1 = "tpu.Cast"(%0) : (tensor<1x2048x3xf32>) -> tensor<1x2048x3xf16> loc("a")
+    %2 = "tpu.Relu"(%1) : (tensor<1x2048x3xf16>) -> tensor<1x2048x3xf16> loc("b")
+    %3 = "tpu.Reduce"(%2, %n, %n) {axes = [2], keepdims = true, mode = "ReduceSum"} : (tensor<1x2048x3xf16>, none, none) -> tensor<1x2048x1xf16> loc("c")
+    return %3 : tensor<1x2048x1xf16>
+  }
+}
+
+// -----
+
+// Long rows come as they are.
+// CHECK-LABEL: module @long_rows
+// CHECK-NOT: "tpu.Rearrange"
+// GROUPS-LABEL: module @long_rows
+module @long_rows attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x128x48xf16>) -> tensor<1x128x48xf16> {
+    %0 = "top.Input"(%arg0) : (tensor<1x128x48xf16>) -> tensor<1x128x48xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x128x48xf16>) -> tensor<1x128x48xf16> loc("a")
+    return %1 : tensor<1x128x48xf16>
+  }
+}

@@ -1,0 +1,161 @@
+"""Loads of short rows in equal parts of all lanes."""
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import is_none
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
+from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, Rows, lane_steps, rows_of
+from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves, PicksRows, single_map
+from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.passes.graph import derived_name, rebuilt, tensor_like
+from xdsl_tpu.passes.lane_prices import cycles_of_steps, rearranged
+from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
+from xdsl_tpu.passes.tensors import (
+    element_bytes,
+    is_weight,
+    number_type,
+    required_name,
+    shape_of,
+)
+
+GAIN = 4
+"""How many times as long as the movement on the chip the short rows must take."""
+
+SHORT = 64
+"""Bytes of a row, at most: of longer ones there are few for what they bring, and other work is
+done meanwhile."""
+
+SHARE = 16
+"""Values of more than one part in so many of local memory are left: groups of them may have to be
+cut, and what is moved on the chip never is."""
+
+
+def load_evenly(block: Block, chip: Chip) -> None:
+    """Let what comes from DDR in short rows come in equal parts of all lanes.
+
+        Load(1x2048x3)  ->  Load(1x64x96), Rearrange(1x2048x3)
+
+    A transfer brings a row of a few bytes as slowly as one of 256. Where rows follow each other in
+    DDR, each lane may get a run of many, and they go to their own lanes from there, as numbers of
+    fewer bytes where they are cast to such.
+    """
+    done = set[SSAValue]()
+    for op in computing_ops(block):
+        for value in op.operands:
+            if value not in done and not is_none(value) and not is_weight(value):
+                done.add(value)
+                _load_evenly(value, block, chip)
+
+
+def _load_evenly(value: SSAValue, block: Block, chip: Chip) -> None:
+    readers = [op for op in computing_ops(block) if value in op.operands and _is_local(op)]
+    casts = [op for op in readers if _narrows(op)]
+    others = [op for op in readers if op not in casts]
+    for cast in casts:
+        last = cast.results[0]
+        if (steps := _steps(value, number_type(last), chip)) is not None:
+            made = _moved(value, last, steps, chip)
+            block.insert_ops_before(made, cast)
+            last.replace_all_uses_with(made[-1].results[0])
+            cast.detach()
+            cast.erase()
+    if others and (steps := _steps(value, number_type(value), chip)) is not None:
+        made = _moved(value, value, steps, chip)
+        block.insert_ops_before(made, others[0])
+        for op in others:
+            for place, operand in enumerate(op.operands):
+                if operand is value:
+                    op.operands[place] = made[-1].results[0]
+
+
+def _is_local(op: Operation) -> bool:
+    return not isinstance(op, KeepsOrder) and why_not_local(op) is None
+
+
+def _narrows(op: Operation) -> bool:
+    if not isinstance(op, tpu.CastOp):
+        return False
+    return element_bytes(op.output) < element_bytes(op.input)
+
+
+def _source(value: SSAValue) -> tuple[SSAValue, IndexMap] | None:
+    """What is in DDR whatever the groups are, and the movement from there that makes a value of it;
+    None where an op with a local form has a part in that, or what others make is moved: several
+    movements of one value may be one sweep in DDR."""
+    moves, is_seen = IndexMap.identity(prod(shape_of(value))), True
+    while isinstance(value.owner, Operation) and (step := single_map(value.owner)) is not None:
+        if not isinstance(value.owner, KeepsOrder):
+            if why_not_local(value.owner) is None:
+                return None
+            is_seen = False
+        moves, value = moves.after(step), value.owner.operands[0]
+    maker = value.owner
+    if not isinstance(maker, Operation):
+        return value, moves
+    local = isinstance(maker, Moves | PicksRows) or why_not_local(maker) is None
+    return None if local or not is_seen else (value, moves)
+
+
+def _steps(value: SSAValue, moved: Attribute, chip: Chip) -> list[LaneStep] | None:
+    """How a value gets to its lanes from equal parts of all lanes of what it is in DDR, as numbers
+    of type `moved`; None where that takes no less than to load it there."""
+    found = _source(value)
+    if found is None:
+        return None
+    source, moves = found
+    read, lanes, width = rows_of(shape_of(value)), chip.lanes, element_bytes(value)
+    count = prod(shape_of(source))
+    even = Rows(1, lanes, count // lanes)
+    if read.run * width > SHORT or count % lanes or read == even:
+        return None
+    if count * width * SHARE > lanes * chip.local_bytes:
+        return None
+    steps = lane_steps(moves, even, read)
+    if steps is None:
+        return None
+    short, long = (
+        rows.size * width * max(1, chip.ddr_row_bytes / (rows.run * width)) for rows in (read, even)
+    )
+    saved = (short - long) / chip.load_bytes_per_cycle
+    cycles = cycles_of_steps(moved, even, tuple(steps), chip)
+    return None if cycles is None or GAIN * cycles > saved else steps
+
+
+def _moved(
+    value: SSAValue, last: SSAValue, steps: Sequence[LaneStep], chip: Chip
+) -> list[Operation]:
+    """The ops that bring a value evenly, cast it if `last` is another one, and move it."""
+    found = _source(value)
+    assert found is not None
+    source, _ = found
+    shape = (1, chip.lanes, prod(shape_of(source)) // chip.lanes)
+    view = tpu.ReshapeOp.make(
+        derived_name(last, "_seen_evenly"),
+        (source,),
+        result_types=(tensor_like(source, shape),),
+        shape=shape,
+    )
+    new = list[Operation]([view])
+    here: SSAValue = view.output
+    if last is not value:
+        assert isinstance(last.owner, Operation)
+        cast = rebuilt(
+            last.owner,
+            operands=[here],
+            result_types=[tensor_like(last, shape)],
+            location=name_loc(derived_name(last, "_evenly")),
+        )
+        new.append(cast)
+        here = cast.results[0]
+    name = derived_name(value, "_in_rows") if last is value else required_name(last)
+    for number, step in enumerate(steps, 1):
+        is_last = number == len(steps)
+        kind = tensor_like(last, shape_of(last)) if is_last else tensor_like(here, step.rows)
+        new.append(rearranged(name if is_last else f"{name}_on_its_way", here, step, kind))
+        here = new[-1].results[0]
+    return new
