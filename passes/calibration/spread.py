@@ -113,8 +113,19 @@ def _forward(ops: Iterable[Operation]) -> None:
                 continue
             source = Range(*sorted((source.min * factor, source.max * factor)))
         for result in list(op.results):
-            if range_of(result) is not None:
+            own = range_of(result)
+            if own is not None and not _grows(op, own, source):
                 set_range(result, source)
+
+
+def _grows(op: Operation, result: Range, source: Range) -> bool:
+    """Whether an op has slopes that take what is below zero beyond the range of its operand.
+
+    tpu-mlir gives all results of these ops the range of their operands.
+    """
+    if isinstance(op, top.LeakyReluOp):
+        return abs(op.alpha.value.data) > 1
+    return isinstance(op, top.PReluOp) and result.min < source.min
 
 
 def constant_of(op: Operation) -> float:
