@@ -85,6 +85,7 @@ PASSES: dict[str, PassLoader] = {
     "processor-top-optimize": _lazy("processor_top_optimize.optimize", "ProcessorTopOptimizePass"),
     "processor-tpu-optimize": _lazy("processor_tpu_optimize.optimize", "ProcessorTpuOptimizePass"),
     "pruning": _lazy("without_effect", "PruningPass"),
+    "rematerialize": _lazy("rematerialize", "RematerializePass"),
     "report-transposes": _lazy("report_transposes", "ReportTransposesPass"),
     "scale-early": _lazy("scale_early.scale", "ScaleEarlyPass"),
     "shape-infer": _lazy("shape_infer", "ShapeInferPass"),

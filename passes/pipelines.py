@@ -220,6 +220,7 @@ _FINAL = (
     Step("cut-ends", _in_groups),
     Step("part-results", _in_groups),
     Step("op-reorder"),
+    Step("rematerialize", _in_groups),
     Step("layer-group", _grouped),
     Step("absorb-moves", _of_chip),
     Step("merge-moves", _of_chip),

@@ -6,6 +6,7 @@ Equal blocks of a network ask for the same kernels on the same slices again and 
 
 from collections.abc import Callable, Hashable
 from dataclasses import field
+from functools import partial
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -21,7 +22,9 @@ from xdsl_tpu.backend.local.gather import gather_cost, reading
 from xdsl_tpu.backend.local.measure import (
     Measured,
     Moved,
+    Sizes,
     alike_taps,
+    from_the_start,
     measure,
     measure_load,
     measure_pack,
@@ -41,6 +44,9 @@ from xdsl_tpu.passes.layer_group.values import GroupType, Ncdhw
 from xdsl_tpu.passes.tensors import is_weight, required_name
 
 _T = TypeVar("_T")
+
+_Found = Measured | DoesNotFit | NoKernel
+"""What a kernel takes, or why it cannot work."""
 
 Index = tuple[int, int, int, int, int]
 """The section along n, c, d, h, w."""
@@ -109,24 +115,56 @@ class Prices:
         return cast(_T, self._known[key])
 
     def scratch(self, op: Operation, kind: GroupType, slicing: Slicing) -> int:
-        """Scratch bytes per lane of an op on its largest slices.
+        """Scratch bytes per lane of an op on its largest slices, and on those where its kernel does
+        something else because of their places.
 
         Raises DoesNotFit when its kernel cannot work on them.
         """
         values = [v for v in (*op.operands, *op.results) if v in slicing.of]
         sizes = {value: slicing.of[value].largest() for value in values}
         key = ("scratch", self.signature(op), kind, tuple(sizes.values()))
+        found = [self._once(key, lambda: self._measured(op, sizes.__getitem__, kind=kind))]
+        found += self._by_places(op, kind, slicing)
+        for one in found:
+            if not isinstance(one, Measured):
+                raise DoesNotFit(f"'{required_name(op)}' ({op.name}): {one}") from one
+        return max(one.scratch for one in found if isinstance(one, Measured))
 
-        def made() -> Measured | DoesNotFit | NoKernel:
-            try:
-                return measure(op, sizes.__getitem__, kind, self.chip)
-            except (DoesNotFit, NoKernel) as error:
-                return error.with_traceback(None)  # which would keep the op
+    def _by_places(self, op: Operation, kind: GroupType, slicing: Slicing) -> list[_Found]:
+        """What an op takes on its slices along h and w, if their places matter to it."""
+        assert isinstance(op, LocalGen)
+        h, w = (
+            max((len(slicing.of[v].along(axis)) for v in op.results if v in slicing.of), default=1)
+            for axis in ("h", "w")
+        )
+        parts = [
+            Part(self.chip.lanes, slicing, (0, 0, 0, i, j)) for i in range(h) for j in range(w)
+        ]
+        if len(parts) == 1 or kind is not KIND:
+            return []
+        places = {self._places(op, part): part for part in parts}
+        if len({key for _, key in cast(dict[tuple[Hashable, Hashable], Part], places)}) == 1:
+            return []
+        return [
+            self._once(
+                ("placed", self.signature(op), None, key),
+                partial(self._measured, op, part.sizes, part.starts),
+            )
+            for key, part in places.items()
+        ]
 
-        found = self._once(key, made)
-        if not isinstance(found, Measured):
-            raise DoesNotFit(f"'{required_name(op)}' ({op.name}): {found}") from found
-        return found.scratch
+    def _measured(
+        self,
+        op: Operation,
+        sizes: Sizes,
+        starts: Sizes = from_the_start,
+        merging: MergesTaps | None = None,
+        kind: GroupType = KIND,
+    ) -> _Found:
+        try:
+            return measure(op, sizes, kind, self.chip, starts, merging)
+        except (DoesNotFit, NoKernel) as error:
+            return error.with_traceback(None)  # which would keep the op
 
     def compute(
         self,
@@ -138,16 +176,10 @@ class Prices:
         places = self._places(op, part)
         assert isinstance(op, LocalGen)
         conv = None if merging is None else (self.signature(merging), self._places(merging, part))
-        key = ("compute", self.signature(op), conv, places)
-
-        def made() -> int | None:
-            try:
-                found = measure(op, part.sizes, KIND, self.chip, part.starts, merging)
-            except (DoesNotFit, NoKernel):
-                return None
-            return found.cycles
-
-        return self._once(key, made)
+        key = ("placed", self.signature(op), conv, places)
+        made = partial(self._measured, op, part.sizes, part.starts, merging)
+        found = self._once(key, made)
+        return found.cycles if isinstance(found, Measured) else None
 
     def _places(self, op: Operation, part: Part) -> Hashable:
         """What a kernel knows of its slices; of starts no more than it looks at."""
