@@ -119,7 +119,9 @@ SUMMARIES: dict[str, str] = {
     ),
     "processor-tpu-optimize": "Rewrite tpu ops into forms the chip runs faster",
     "pruning": "Prunes nothing",
-    "rematerialize": "Compute large values again where they wait for something small made of them",
+    "rematerialize": (
+        "Compute large values again where they wait for something small that is made of them"
+    ),
     "report-transposes": (
         "List every transpose that is left with its bytes, its cycles and why it was not removed"
     ),
