@@ -177,8 +177,7 @@ class _Choice:
     def apply(self, reader: Operation, value: SSAValue) -> None:
         """Compute a value again for a reader, if it is worth anything."""
         chain = _chain(value)
-        counts = range(1, len(chain) + 1)
-        if not any(self._may_pay(chain[:count]) for count in counts):
+        if not any(self._may_pay(chain[:count]) for count in range(1, len(chain) + 1)):
             return
         ops = computing_ops(cast(Block, reader.parent))
         place, first = ops.index(reader), ops.index(chain[-1])

@@ -119,13 +119,14 @@ def _forward(ops: Iterable[Operation]) -> None:
 
 
 def _grows(op: Operation, result: Range, source: Range) -> bool:
-    """Whether an op has slopes that take what is below zero beyond the range of its operand.
+    """Whether an op has slopes, also negative ones, that take what is below zero beyond the range
+    of its operand.
 
     tpu-mlir gives all results of these ops the range of their operands.
     """
     if isinstance(op, top.LeakyReluOp):
         return abs(op.alpha.value.data) > 1
-    return isinstance(op, top.PReluOp) and result.min < source.min
+    return isinstance(op, top.PReluOp) and (result.min < source.min or result.max > source.max)
 
 
 def constant_of(op: Operation) -> float:
