@@ -32,4 +32,4 @@ def is_integer_tensor(value: SSAValue) -> bool:
     kind = value.type
     if not isinstance(kind, TensorType):
         return False
-    return is_integer_element(cast(TensorType[Attribute], kind).element_type)
+    return is_integer_element(cast("TensorType[Attribute]", kind).element_type)

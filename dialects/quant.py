@@ -253,7 +253,7 @@ def stored_element(element: Attribute) -> Attribute:
 def zero_point(type_: Attribute) -> int:
     """The integer that stands for 0 in tensors of a type; 0 where they are not quantised, or have
     steps of their own along an axis."""
-    element = cast(TensorType[Attribute], type_).element_type if _is_tensor(type_) else type_
+    element = cast("TensorType[Attribute]", type_).element_type if _is_tensor(type_) else type_
     if not isinstance(element, UniformType) or len(element.scales) > 1:
         return 0
     return element.zero_point

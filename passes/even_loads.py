@@ -53,6 +53,8 @@ def load_evenly(block: Block, chip: Chip) -> None:
 
 
 def _load_evenly(value: SSAValue, block: Block, chip: Chip) -> None:
+    if _short_rows(value, chip) is None:
+        return
     readers = [op for op in computing_ops(block) if value in op.operands and _is_local(op)]
     casts = [op for op in readers if _narrows(op)]
     others = [op for op in readers if op not in casts]
@@ -101,9 +103,9 @@ def _source(value: SSAValue) -> tuple[SSAValue, IndexMap] | None:
     return None if local or not is_seen else (value, moves)
 
 
-def _steps(value: SSAValue, moved: Attribute, chip: Chip) -> list[LaneStep] | None:
-    """How a value gets to its lanes from equal parts of all lanes of what it is in DDR, as numbers
-    of type `moved`; None where that takes no less than to load it there."""
+def _short_rows(value: SSAValue, chip: Chip) -> tuple[IndexMap, Rows, Rows] | None:
+    """How a value is moved from what it is in DDR, equal parts of all lanes of that, and its rows;
+    None where these are not short, or there are no such parts."""
     found = _source(value)
     if found is None:
         return None
@@ -115,6 +117,17 @@ def _steps(value: SSAValue, moved: Attribute, chip: Chip) -> list[LaneStep] | No
         return None
     if count * width * SHARE > lanes * chip.local_bytes:
         return None
+    return moves, even, read
+
+
+def _steps(value: SSAValue, moved: Attribute, chip: Chip) -> list[LaneStep] | None:
+    """How a value gets to its lanes from equal parts of all lanes of what it is in DDR, as numbers
+    of type `moved`; None where that takes no less than to load it there."""
+    found = _short_rows(value, chip)
+    if found is None:
+        return None
+    moves, even, read = found
+    width = element_bytes(value)
     steps = lane_steps(moves, even, read)
     if steps is None:
         return None

@@ -320,14 +320,14 @@ def tensor_shape(type: Attribute) -> tuple[int, ...] | None:
     """The dimensions of a ranked tensor type, negative ones unknown; None of any other type."""
     if not isinstance(type, TensorType):
         return None
-    return cast(TensorType[Attribute], type).get_shape()
+    return cast("TensorType[Attribute]", type).get_shape()
 
 
 def permuted_type(type: Attribute, order: Order) -> Attribute:
     """A ranked tensor type with its dimensions in another order; any other type as it is."""
     if not isinstance(type, TensorType):
         return type
-    tensor = cast(TensorType[Attribute], type)
+    tensor = cast("TensorType[Attribute]", type)
     shape = tensor.get_shape()
     return TensorType(tensor.element_type, [shape[axis] for axis in order], tensor.encoding)
 

@@ -134,7 +134,7 @@ class ShapeInference(Operation, ABC):
 def known_shape(type: Attribute) -> Shape | None:
     """The shape of a ranked tensor type without dynamic dimensions, None of anything else."""
     if type.__class__ is TensorType:  # asked for more often than anything else
-        shape = tuple([size.data for size in cast(TensorType[Attribute], type).shape.data])
+        shape = tuple([size.data for size in cast("TensorType[Attribute]", type).shape.data])
     elif isinstance(type, ShapedType):
         shape = tuple(type.get_shape())
     else:
@@ -145,7 +145,7 @@ def known_shape(type: Attribute) -> Shape | None:
 def with_shape(type: Attribute, shape: Shape) -> Attribute:
     """A tensor type, ranked or not, with another shape; `none` stays as it is."""
     if isinstance(type, TensorType | UnrankedTensorType):
-        return TensorType(cast(TensorType[Attribute], type).element_type, shape)
+        return TensorType(cast("TensorType[Attribute]", type).element_type, shape)
     return type
 
 

@@ -279,7 +279,7 @@ class CostTable:
                     break
                 cycles.append(one)
             self._sliced[key] = cycles if len(cycles) == len(parts) else None
-        return cast(Sequence[float] | None, self._sliced[key])
+        return cast("Sequence[float] | None", self._sliced[key])
 
     def _loaded(
         self,
@@ -300,14 +300,14 @@ class CostTable:
         if key not in self._sliced:
             wanted = parts[:1] if held else parts
             self._sliced[key] = [self.load(op, place, part, span, held) for part in wanted]
-        return cast(Sequence[Moved], self._sliced[key])
+        return cast("Sequence[Moved]", self._sliced[key])
 
     def _stores(self, value: SSAValue, cut: Cut, parts: Sequence[Part]) -> Sequence[float]:
         """What the Store of a value takes for each slice."""
         key = ("store", value, cut.secs, cut.slicing.of[value])
         if key not in self._sliced:
             self._sliced[key] = [self.prices.store(value, part) for part in parts]
-        return cast(Sequence[float], self._sliced[key])
+        return cast("Sequence[float]", self._sliced[key])
 
     def _values(self, op: Operation) -> tuple[SSAValue, ...]:
         """What an op reads and makes."""

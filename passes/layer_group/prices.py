@@ -4,7 +4,7 @@ Equal blocks of a network ask for the same kernels on the same slices again and 
 *signature* (name, attributes, types) finds what has been measured before.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import field
 from functools import partial
 from typing import TypeVar, cast
@@ -121,14 +121,27 @@ class Prices:
         Raises DoesNotFit when its kernel cannot work on them.
         """
         values = [v for v in (*op.operands, *op.results) if v in slicing.of]
+        slices = tuple([slicing.of[value].all for value in values])
+        key = ("scratch", self.signature(op), kind, slices)
+        found = self._once(key, lambda: self._scratch(op, kind, slicing, values))
+        if not isinstance(found, int):
+            raise DoesNotFit(f"'{required_name(op)}' ({op.name}): {found}") from found
+        return found
+
+    def _scratch(
+        self, op: Operation, kind: GroupType, slicing: Slicing, values: Sequence[SSAValue]
+    ) -> int | DoesNotFit | NoKernel:
+        """The same, or why its kernel cannot work on some."""
         sizes = {value: slicing.of[value].largest() for value in values}
-        key = ("scratch", self.signature(op), kind, tuple(sizes.values()))
-        found = [self._once(key, lambda: self._measured(op, sizes.__getitem__, kind=kind))]
-        found += self._by_places(op, kind, slicing)
-        for one in found:
-            if not isinstance(one, Measured):
-                raise DoesNotFit(f"'{required_name(op)}' ({op.name}): {one}") from one
-        return max(one.scratch for one in found if isinstance(one, Measured))
+        key = ("largest", self.signature(op), kind, tuple(sizes.values()))
+        most = self._once(key, lambda: self._measured(op, sizes.__getitem__, kind=kind))
+        if not isinstance(most, Measured):
+            return most
+        found = self._by_places(op, kind, slicing)
+        problem = next((one for one in found if not isinstance(one, Measured)), None)
+        if problem is not None:
+            return problem
+        return max(one.scratch for one in (most, *found) if isinstance(one, Measured))
 
     def _by_places(self, op: Operation, kind: GroupType, slicing: Slicing) -> list[_Found]:
         """What an op takes on its slices along h and w, if their places matter to it."""
@@ -143,7 +156,7 @@ class Prices:
         if len(parts) == 1 or kind is not KIND:
             return []
         places = {self._places(op, part): part for part in parts}
-        if len({key for _, key in cast(dict[tuple[Hashable, Hashable], Part], places)}) == 1:
+        if len({key for _, key in cast("dict[tuple[Hashable, Hashable], Part]", places)}) == 1:
             return []
         return [
             self._once(

@@ -14,7 +14,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits
 from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, cut_group, plan_group
-from xdsl_tpu.passes.layer_group.sections import max_sections
+from xdsl_tpu.passes.layer_group.sections import KnownSections, max_sections
 from xdsl_tpu.passes.layer_group.slicing import KnownNeeds, entering, leaving
 from xdsl_tpu.passes.layer_group.values import AXES, Refusal, Secs
 from xdsl_tpu.passes.tensors import is_weight, required_name
@@ -50,6 +50,7 @@ class Searcher:
     cores: int = 1
     boundaries: list[Boundary] = field(default_factory=list[Boundary])
     known: KnownNeeds = field(default_factory=KnownNeeds, init=False)
+    _known_sections: KnownSections = field(default_factory=KnownSections, init=False)
     _asked: tuple[Sequence[Operation], str | None] | None = field(default=None, init=False)
     """The range that was asked for last, and why it cannot be a group: most are asked for again in
     more slices."""
@@ -139,7 +140,7 @@ class Searcher:
     def sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """Section counts worth trying, powers of two and half as many more: n first, then rows in
         the lanes where there are such, then h."""
-        most = max_sections(ops, KIND, self.chip)
+        most = max_sections(ops, KIND, self.chip, self._known_sections)
         rows = most.c if self._has_long_rows(ops) else 1
         for count in SLICES:
             n = min(count, most.n)

@@ -34,15 +34,24 @@ def cut_axis(axis: Axis, size: int, secs: int, lanes: int) -> AxisSlices | None:
     return tuple(parts)
 
 
-def max_sections(ops: Sequence[Operation], kind: GroupType, chip: Chip) -> Secs:
+KnownSections = dict[tuple[Operation, GroupType], tuple[Secs, ...]]
+"""The most sections that each result of an op allows, found once as long as it stays as it is."""
+
+
+def max_sections(
+    ops: Sequence[Operation], kind: GroupType, chip: Chip, known: KnownSections | None = None
+) -> Secs:
     """The most sections along each axis that every result of the group allows."""
-    allowed = [
-        _result_sections(op, result, kind, chip)
-        for op in ops
-        for result in op.results
-        if not is_none(result)
-    ]
-    return Secs(*(min(along) for along in zip(*allowed, strict=True)))
+    known = {} if known is None else known
+    allowed: list[Secs] = []
+    for op in ops:
+        found = known.get((op, kind))
+        if found is None:
+            results = [result for result in op.results if not is_none(result)]
+            found = tuple(_result_sections(op, result, kind, chip) for result in results)
+            known[op, kind] = found
+        allowed += found
+    return Secs(*map(min, zip(*allowed, strict=True)))
 
 
 def _result_sections(op: Operation, result: SSAValue, kind: GroupType, chip: Chip) -> Secs:

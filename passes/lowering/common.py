@@ -40,7 +40,7 @@ def follow(target: type[NamedOp]) -> Lowering:
         value = op.operands[0]
         if is_weight(value):
             value = ctx.as_type(value, ctx.element)
-        element = cast(TensorType[Attribute], value.type).element_type
+        element = cast("TensorType[Attribute]", value.type).element_type
         return build(op, ctx, target, [value, *_static(op, op.operands[1:])], element)
 
     return lower
