@@ -12,7 +12,7 @@ from itertools import combinations, count, islice, takewhile
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tpu.backend.first_fit import Buffer, first_fit
+from xdsl_tpu.backend.first_fit import Buffer, Span, first_fit
 from xdsl_tpu.backend.local.cuts import KIND
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import align
@@ -243,16 +243,25 @@ class _Keeper:
             if self._has_room(state, number, lies):
                 yield self._cycles(state, number, lies), lies
             return
+        left = [
+            (state.places[one.value], state.places[one.value] + one.size)
+            for one in state.kept
+            if one.in_place and one.first == number
+        ]
         more = (s for s in self.search.searcher.sections(group.ops) if s.total > group.secs.total)
         for secs in (group.secs, *more):
-            way = self._cut(group, secs, taken)
+            way = self._cut(group, secs, taken, left)
             if way is not None and self._has_room(state, number, way):
                 yield self._cycles(state, number, way), way
 
-    def _cut(self, group: Group, secs: Secs, taken: int) -> Group | None:
-        """A group in so many slices, in less room."""
+    def _cut(
+        self, group: Group, secs: Secs, taken: int, left_in_place: Sequence[Span]
+    ) -> Group | None:
+        """A group in so many slices, in less room, beside what it leaves in its place."""
         cut = cut_group(group.ops, KIND, secs, self.chip, known=self.search.searcher.known)
-        found = plan_group(cut, self.chip, self.search.searcher.scratch, kept=taken)
+        found = plan_group(
+            cut, self.chip, self.search.searcher.scratch, kept=taken, taken=left_in_place
+        )
         if isinstance(found, Refusal) or self.costs.sliced(found) is None:
             return None
         return found

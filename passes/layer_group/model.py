@@ -7,6 +7,7 @@ from typing import TypeGuard
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
+from xdsl_tpu.backend.first_fit import Span
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 from xdsl_tpu.dialects.records import record
@@ -94,13 +95,15 @@ def plan_group(
     wait: int = 0,
     lazy: int = 0,
     kept: int = 0,
+    taken: Sequence[Span] = (),
 ) -> Group | Refusal:
     """Size and place a range of ops, or say why that is impossible.
 
     `scratch` gives an op's scratch bytes per lane, or raises DoesNotFit when its kernel cannot work
     on such slices. With one section for each of the `cores` the group is straight
     and its weights go to the `ring`; otherwise it is a pipeline over slices. `wait`, `lazy`: see
-    `plan_straight`. `kept`: so many bytes at the end of every lane are not for the group.
+    `plan_straight`. `kept`: so many bytes at the end of every lane are not for the group,
+    and of several slices those of `taken` are not, either.
     """
     if isinstance(cut, Refusal):
         return cut
@@ -115,7 +118,7 @@ def plan_group(
     except (DoesNotFit, NoKernel) as error:
         return Refusal(str(error))
     size = chip.local_bytes - kept
-    room = Room(size, alignment(chip), chip.bank_bytes, chip.ddr_row_bytes)
+    room = Room(size, alignment(chip), chip.bank_bytes, chip.ddr_row_bytes, taken)
     if cut.is_straight:
         plan = plan_straight(steps, items, room, ring, before, wait, lazy)
     else:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from xdsl_tpu.backend.first_fit import Buffer, first_fit, peak_bytes
+from xdsl_tpu.backend.first_fit import Buffer, Placed, Placement, Problem, peak_bytes
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.banks import in_other_banks
 from xdsl_tpu.passes.layer_group.plan import (
@@ -103,15 +103,18 @@ def _sliced(
             end = uses.first[key] - 1 if apart[1] and key not in times.load else 0
         through = start == end + 1 or (start == last and end == 0)
         buffers.append(Buffer(key, item.size, start, end, always=through))
-    found = None
-    if (needed := peak_bytes(buffers)) <= room.size:
-        found = first_fit(buffers, room.unit)
-        needed = found.used
-    if found is None or needed > room.size:
-        return Refusal(f"a slice needs {needed} bytes per lane of {room.size}", needed - room.size)
+    taken: list[Placed] = [
+        (Buffer(span, span[1] - span[0], 0, last, always=True), span[0]) for span in room.taken
+    ]
+    found = _found(buffers, taken, room)
+    if isinstance(found, Refusal):
+        return found
     limits, results = [found.used] * (last + 1), results_of(ops, items, buffers)
-    placement = in_other_banks(buffers, found, results, room.bank, limits, reach_of(items, room))
-    places = placement.of(buffers)
+    fixed = [buffer for buffer, _ in taken]
+    placement = in_other_banks(
+        [*buffers, *fixed], found, results, room.bank, limits, reach_of(items, room)
+    )
+    places = placement.of([*buffers, *fixed])
     return Plan(
         steps=last + 1,
         op_step={op.key: index + 1 for index, op in enumerate(ops)},
@@ -124,3 +127,23 @@ def _sliced(
         head=0,
         clear_step=times.clear,
     )
+
+
+def _found(buffers: Sequence[Buffer], taken: Sequence[Placed], room: Room) -> Placement | Refusal:
+    """Places for the buffers of a slice, and behind them those of what is taken already."""
+    size = room.size - sum(buffer.size for buffer, _ in taken)
+    needed = peak_bytes(buffers)
+    if needed <= size:
+        problem = Problem.of(buffers, room.unit)
+        found = problem.first_fit()
+        needed = found.used
+        if taken:
+            beside = problem.beside([taken], [room.size] * len(buffers))
+            if beside is not None:
+                placement, others = beside
+                places = (*placement.offsets, *(at for _, at in others))
+                return Placement(places, placement.used)
+            needed = max(needed, size + room.unit)
+        elif needed <= size:
+            return found
+    return Refusal(f"a slice needs {needed} bytes per lane of {size}", needed - size)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 
-from xdsl_tpu.backend.first_fit import Buffer, Placed, Placement, Problem
+from xdsl_tpu.backend.first_fit import Buffer, Placed, Placement, Problem, Span
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.records import record
 from xdsl_tpu.passes.layer_group.banks import ends_of, in_other_banks
@@ -24,12 +24,14 @@ from xdsl_tpu.passes.layer_group.values import Refusal
 class Room:
     """Bytes of every lane that a group may use; addresses are multiples of `unit`. Scratch memory
     had better be in another bank, of so many bytes, than a result; none are known if that is 0.
-    Weights of which a lane has `row` bytes are loaded at the full rate."""
+    Weights of which a lane has `row` bytes are loaded at the full rate. A group of several slices
+    uses nothing of what is `taken`."""
 
     size: int
     unit: int
     bank: int = 0
     row: int = 0
+    taken: Sequence[Span] = ()
 
 
 @record(frozen=True, slots=True)

@@ -135,14 +135,17 @@ def test_a_straight_group_leaves_what_it_made_before_its_end() -> None:
     computes(program, case)
 
 
-def test_a_straight_group_goes_on_where_the_one_before_left_what_it_made() -> None:
+@pytest.mark.parametrize("slices", [1, 4])
+def test_a_straight_group_goes_on_where_the_one_before_left_what_it_made(slices: int) -> None:
+    """A group in slices works beside where that is wanted, in other places than alone."""
     case = chain(4, size=32)
     module = prepared(case)
     prices, block = Prices(CHIP, module), divided_parts(module)[2].body.block
     search = OptimalSearch(
         Searcher(CHIP, prices.scratch), prices, base_groups(computing_ops(block))
     )
-    halves = [search.searcher.plan(part, Secs()) for part in (search.ops[:2], search.ops[2:])]
+    cuts = ((search.ops[:2], Secs(h=slices)), (search.ops[2:], Secs()))
+    halves = [search.searcher.plan(part, secs) for part, secs in cuts]
     groups = [one for one in halves if isinstance(one, Group)]
     search.parts = [
         Part(start, start + 2, group, Clock(), Clock())

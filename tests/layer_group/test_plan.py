@@ -135,6 +135,38 @@ def test_sliced_plans(seed: int, capacity: int) -> None:
     assert not [*clashes(buffers, [plan.address[b.key] for b in buffers])]
 
 
+@pytest.mark.parametrize("seed", range(15))
+def test_sliced_plans_beside_what_lies_there(seed: int) -> None:
+    """Nothing is put where others have left something, in two places, one of them odd."""
+    ops, items = random_group(seed, 12)
+    capacity, spans = 1 << 20, ((0, 5000), (70000, 71000))
+    plan = plan_sliced(ops, items, Room(capacity, UNIT, bank=1 << 14, taken=spans))
+    assert isinstance(plan, Plan)
+    buffers = sliced_lifetimes(ops, items, plan)
+    assert not [*clashes(buffers, [plan.address[b.key] for b in buffers])]
+    used = [(plan.address[b.key], b.size) for b in buffers]
+    used += [(plan.scratch[op.key], op.scratch) for op in ops if op.scratch]
+    assert all(at + size <= low or high <= at for at, size in used for low, high in spans)
+    assert all(at + size <= capacity for at, size in used)
+    without = plan_sliced(ops, items, Room(capacity, UNIT, bank=1 << 14))
+    assert isinstance(without, Plan) and 0 in without.address.values()
+
+
+def test_what_lies_there_counts_where_a_slice_does_not_fit() -> None:
+    items: dict[object, Item] = {
+        "x": Item("x", Role.INPUT, 600, "x"),
+        "y": Item("y", Role.INTERNAL, 600, "y", stored=True),
+    }
+    ops = [Step("op", ("x",), ("y",))]
+    assert isinstance(plan_sliced(ops, items, Room(1280, UNIT)), Plan)
+    refused = plan_sliced(ops, items, Room(1344, UNIT, taken=((0, 128),)))
+    assert isinstance(refused, Refusal) and refused.over == 64
+    split = plan_sliced(ops, items, Room(1408, UNIT, taken=((640, 768),)))
+    assert isinstance(split, Plan) and sorted(split.address.values()) == [0, 768]
+    between = plan_sliced(ops, items, Room(1408, UNIT, taken=((320, 448),)))
+    assert isinstance(between, Refusal)
+
+
 def test_transfers_have_memory_of_their_own_as_far_as_there_is_room() -> None:
     """The next slice is loaded once this one is read; results stay until they are made again."""
     items: dict[object, Item] = {
