@@ -23,6 +23,7 @@ from xdsl_tpu.passes.lowering.dilation import (
     Window,
     in_rows,
     line_of,
+    padding_of_images,
     phased,
     without_idle_taps,
 )
@@ -158,6 +159,12 @@ def _sliced(
     return do.step(label, tpu.SliceOp, [x, *none], shape, do.ctx.element, **options)
 
 
+def _is_padded_far(window: Window) -> bool:
+    """Whether a command cannot say its padding."""
+    pads = window.before, window.after
+    return min(pads) < 0 or max(pads) > LIMITS.padding
+
+
 @dataclass(frozen=True)
 class _Convolution:
     """A convolution over one to three dimensions, as Conv2D."""
@@ -176,9 +183,9 @@ class _Convolution:
         line = line_of(shape_of(x), windows)
         if line is not None:
             return self._line(x, weights, bias, line, [w is line.window for w in windows])
-        x, windows = self._within_reach(x, windows)
         if any(window.is_far for window in windows):
             return self._far(x, weights, bias, windows)
+        x, windows = self._within_reach(x, windows)
         if len(windows) == 2:
             return self._conv2d(x, weights, bias, windows, "")
         element, column = self.do.ctx.element, NO_WINDOW
@@ -239,6 +246,8 @@ class _Convolution:
         windows = list(windows)
         for index, window in enumerate(windows):
             if window.is_far:
+                x, windows[index] = self._fitted(x, windows, index, padding_of_images(window))
+            elif _is_padded_far(window):
                 x, windows[index] = self._fitted(x, windows, index)
         if rank == 1:
             x = do.reshaped("image", x, (*shape_of(x), 1), element)
@@ -250,9 +259,10 @@ class _Convolution:
         return do.last(tpu.ReshapeOp, [y], element, shape=list(shape))
 
     def _fitted(
-        self, x: SSAValue, windows: Sequence[Window], index: int
+        self, x: SSAValue, windows: Sequence[Window], index: int, left: tuple[int, int] = (0, 0)
     ) -> tuple[SSAValue, Window]:
-        """One dimension with its padding written out, or cut where that is negative."""
+        """One dimension with its padding written out but for what is `left`, or cut where that is
+        negative."""
         do, window, axis = self.do, windows[index], 2 + index
         shape, rank = list(shape_of(x)), len(shape_of(x))
         cut = (max(0, -window.before), max(0, -window.after))
@@ -260,20 +270,19 @@ class _Convolution:
             shape[axis] -= sum(cut)
             offsets = [cut[0] if a == axis else 0 for a in range(rank)]
             x = _sliced(do, f"cut{index}", x, offsets, [1] * rank, shape)
-        more = (max(0, window.before), max(0, window.after))
+        more = (max(0, window.before - left[0]), max(0, window.after - left[1]))
         if any(more):
             shape[axis] += sum(more)
             ends = [[n if a == axis else 0 for a in range(rank)] for n in more]
             x = _padded(do, f"padded{index}", x, ends[0], ends[1], shape)
-        return x, replace(window, before=0, after=0)
+        return x, replace(window, before=left[0], after=left[1])
 
     def _within_reach(
         self, x: SSAValue, windows: list[Window], first: int = 0
     ) -> tuple[SSAValue, list[Window]]:
         """Padding that a command cannot say is written out, from the `first` dimension on."""
         for index, window in list(enumerate(windows))[first:]:
-            pads = window.before, window.after
-            if min(pads) < 0 or max(pads) > LIMITS.padding:
+            if _is_padded_far(window):
                 x, windows[index] = self._fitted(x, windows, index)
         return x, windows
 

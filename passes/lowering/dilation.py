@@ -144,6 +144,24 @@ def in_rows(
     return do.step("kept", tpu.SliceOp, [y, *none], part, element, **options)
 
 
+def images_of(window: Window) -> int:
+    """Into how many images a far window takes its dimension apart."""
+    return next(
+        p
+        for p in range(2, window.dilation + 1)
+        if not window.dilation % p and window.dilation // p <= LIMITS.dilation
+    )
+
+
+def padding_of_images(window: Window) -> tuple[int, int]:
+    """How much of a far window's padding its images have as theirs, in elements of all of them."""
+    count = images_of(window)
+    before, after = (
+        min(max(0, pad) // count, LIMITS.padding) * count for pad in (window.before, window.after)
+    )
+    return before, after
+
+
 @dataclass(frozen=True)
 class _Phases:
     """How one axis was taken apart."""
@@ -162,21 +180,23 @@ def phased(
 ) -> SSAValue:
     """`convolve` on images of every p-th row and column, put together again.
 
-    `x` (N, C, spatial) has its padding written out along far windows.
+    Along far windows `x` (N, C, spatial) has all padding written out that is not its images'.
     """
     inner, apart = list(windows), list[_Phases]()
     for index, window in enumerate(windows):
         if not window.is_far:
             continue
-        count = next(
-            p
-            for p in range(2, window.dilation + 1)
-            if not window.dilation % p and window.dilation // p <= LIMITS.dilation
-        )
+        count = images_of(window)
         places = window.positions(shape_of(x)[2 + index])
         apart.append(_Phases(2 + index, count, window.stride, places))
         x = _taken_apart(do, x, apart[-1])
-        inner[index] = replace(window, stride=1, dilation=window.dilation // count)
+        inner[index] = replace(
+            window,
+            stride=1,
+            before=window.before // count,
+            after=window.after // count,
+            dilation=window.dilation // count,
+        )
     y = convolve(x, inner)
     for phases in reversed(apart):
         y = _put_together(do, y, phases)

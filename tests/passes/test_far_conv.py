@@ -12,7 +12,10 @@ from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.names import name_of
+from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import lower
 
 TINY = np.float32(1e-9)
@@ -61,3 +64,32 @@ def test_taps_far_apart_along_a_line_are_reached_on_the_chip() -> None:
     assert all(isinstance(op.parent_op(), tpu.GroupOp) for op in pads)
     (got,) = run_program(generate(module, weights_of(module), chip), chip, inputs).values()
     np.testing.assert_allclose(got.reshape(expected.shape), expected, atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("dilation", "pads", "written"),
+    [
+        (24, (24, 24, 24, 24), 0),
+        (36, (36, 36, 36, 36), 0),
+        (18, (18, 19, 18, 18), 1),
+        (18, (40, 0, 0, 20), 1),
+        (20, (0, 20, 40, 20), 1),
+    ],
+)
+def test_images_have_the_padding_of_what_they_are_taken_from(
+    dilation: int, pads: tuple[int, ...], written: int
+) -> None:
+    """Only what is not a whole element of each image, or more than a command says, is written."""
+    net = Net()
+    window = {"kernel_shape": (3, 3), "strides": (1, 1), "pads": pads, "dilations": (dilation,) * 2}
+    x = net.input("x", 1, 8, 48, 50)
+    y = net.op(top.ConvOp, "y", (x, net.weight("w", 8, 8, 3, 3), net.none), **window)
+    module = net.module(y)
+    inputs = random_inputs(module, 0)
+    (expected,) = run_module(module, inputs).values()
+    make_pass("convert-top-to-tpu", "mode=F32 chip=bm1684x").apply(make_context(), module)
+    pads_made = [op for op in module.walk() if isinstance(op, tpu.PadOp)]
+    padded = [op for op in pads_made if "_padded" in (name_of(op) or "")]
+    assert len(padded) == written
+    (got,) = run_module(module, inputs).values()
+    np.testing.assert_allclose(got, expected, atol=1e-3)
