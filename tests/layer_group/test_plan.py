@@ -149,7 +149,8 @@ def test_sliced_plans_beside_what_lies_there(seed: int) -> None:
     assert all(at + size <= low or high <= at for at, size in used for low, high in spans)
     assert all(at + size <= capacity for at, size in used)
     without = plan_sliced(ops, items, Room(capacity, UNIT, bank=1 << 14))
-    assert isinstance(without, Plan) and 0 in without.address.values()
+    assert isinstance(without, Plan)
+    assert 0 in without.address.values()
 
 
 def test_what_lies_there_counts_where_a_slice_does_not_fit() -> None:
@@ -160,9 +161,11 @@ def test_what_lies_there_counts_where_a_slice_does_not_fit() -> None:
     ops = [Step("op", ("x",), ("y",))]
     assert isinstance(plan_sliced(ops, items, Room(1280, UNIT)), Plan)
     refused = plan_sliced(ops, items, Room(1344, UNIT, taken=((0, 128),)))
-    assert isinstance(refused, Refusal) and refused.over == 64
+    assert isinstance(refused, Refusal)
+    assert refused.over == 64
     split = plan_sliced(ops, items, Room(1408, UNIT, taken=((640, 768),)))
-    assert isinstance(split, Plan) and sorted(split.address.values()) == [0, 768]
+    assert isinstance(split, Plan)
+    assert sorted(split.address.values()) == [0, 768]
     between = plan_sliced(ops, items, Room(1408, UNIT, taken=((320, 448),)))
     assert isinstance(between, Refusal)
 
