@@ -9,7 +9,7 @@ from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.elementwise import Step, fused_relu
 from xdsl_tpu.backend.kernels.lanes import one_window_a_row
 from xdsl_tpu.backend.kernels.tiling import Piece
-from xdsl_tpu.backend.local.context import LocalContext, LocalValue
+from xdsl_tpu.backend.local.context import LocalContext, LocalValue, Partial
 from xdsl_tpu.backend.local.elementwise import finish
 from xdsl_tpu.backend.local.move import copy_channels
 from xdsl_tpu.backend.local.parts import Part, settled
@@ -50,7 +50,37 @@ def conv2d(context: LocalContext) -> None:
         operand = source
         if depthwise:
             operand = Part(Piece(0, out.shape[0]), channels).of(source, context.chip)
+        if context.partial is not None:
+            total = Part(Piece(0, out.shape[0]), channels).of(context.partial.total, context.chip)
+            _sum(context, context.partial, total, operand, tables, window)
+            if context.partial.is_last:
+                _finished(context, target, total, relu)
+            continue
         _piece(context, depthwise, target, operand, tables, window, relu)
+
+
+def _sum(
+    context: LocalContext,
+    partial: Partial,
+    total: LocalTensor,
+    x: LocalTensor,
+    tables: list[LocalTensor | None],
+    window: Window,
+) -> None:
+    """Some input channels, added to what the others before them made."""
+    weight, bias = tables
+    assert weight is not None
+    if window.stride[1] > LIMITS.window_stride:
+        total, x, window = one_window_a_row(context.chip, total, x, window)
+    first = partial.is_first
+    context.emitter.conv(total, x, weight, window, bias if first else None, accumulate=not first)
+
+
+def _finished(
+    context: LocalContext, out: LocalTensor, total: LocalTensor, relu: Sequence[Step]
+) -> None:
+    """The sum of all channels, in the result's type."""
+    finish(context, out, relu, lambda target: context.emitter.convert(target, total))
 
 
 def _grouped(

@@ -1,5 +1,6 @@
 """The cheapest sizes of the slices of an op by itself."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import inf
@@ -12,6 +13,7 @@ from xdsl_tpu.backend.local.dry import element_of
 from xdsl_tpu.backend.local.problem import Problem
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.backend.tensor import align, ceil_div
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, LocalGen, MergesTaps
 
@@ -31,7 +33,16 @@ def chosen(problem: Problem, chip: Chip, cores: int) -> Choice | None:
     """The cheapest sizes of slices; None when nothing fits."""
     search = _Search(problem, chip, cores)
     if "k" not in search.op.cut_alone():
+        whole = search.op.summed()
+        if cores > 1 and whole > 1:  # numbers do not depend on cores
+            alone = chosen(problem, chip, 1)
+            depth = whole if alone is None else alone.way.sizes[-1]
+            if depth < whole:
+                search.channels((depth,))
+                return search.best
         search.parts()
+        if cores == 1 and whole > 1 and search.is_large:
+            search.channels(halved(steps_of(whole, chip.lanes), chip.lanes)[1:])
         return search.best
     depth = search.op.summed()
     if cores > 1:  # numbers do not depend on cores
@@ -93,6 +104,24 @@ class _Search:
         _, rows, _, columns = self.steps
         for part in steps_of(self.op.summed(), self.chip.lanes)[1:]:
             self._one(Way((1, rows[0], 1, columns[0], part), cores=self.cores))
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the operands do not fit half of local memory side by side."""
+        op, lanes = self.op, self.chip.lanes
+        sizes = ((of_value(v, KIND, lanes), element_of(v)) for v in op.operands if not is_none(v))
+        held = (n * ceil_div(c, lanes) * h * w * kind.bytes for (n, c, _, h, w), kind in sizes)
+        return 2 * sum(held) > self.chip.local_bytes
+
+    def channels(self, depths: Sequence[int]) -> None:
+        """Try sums in parts of some input channels, of all images or of one: all rows of these may
+        be there at once where a few rows of all channels come again with their neighbours."""
+        images, channels, rows, (width, *_) = self.steps
+        for depth, some, n in product(depths, channels[:2], sorted({images[0], images[-1]})):
+            for h in rows:
+                way = Way((n, some, h, width, depth), some < channels[0], cores=self.cores)
+                if self._is_far_worse(self._one(way)):
+                    break
 
     def all_of(self, width: int) -> None:
         """Try all sizes with so many columns."""

@@ -172,7 +172,9 @@ def cut_into(op: LocalGen, way: Way, chip: Chip) -> Cut | None:
         loops[operand] = op.loops(index)
         parameter = index in _parameters(op)
         needed = tuple(
-            _needed(op, index, ps, whole[operand])
+            _of_sums(op, sums, getattr(whole[operand], ps[0].axis))
+            if loop == "k"
+            else _needed(op, index, ps, whole[operand])
             if loop == ps[0].axis or parameter
             else _whole_if_one(others[loop], getattr(whole[operand], ps[0].axis))
             for ps, loop in zip(along, loops[operand], strict=True)
@@ -183,6 +185,11 @@ def cut_into(op: LocalGen, way: Way, chip: Chip) -> Cut | None:
             needed = (needed[0], own[1], *needed[2:])
         parts[operand] = needed
     return Cut(result, parts, loops, sums, whole, cut_weights, order, goes_on)
+
+
+def _of_sums(op: LocalGen, sums: tuple[Range, ...], size: int) -> tuple[Range, ...]:
+    """What parts of the sum need of an operand; all of it where there is only one."""
+    return tuple(op.of_sum(part, size) for part in sums) if len(sums) > 1 else ((0, size),)
 
 
 def _whole_if_one(parts: tuple[Range, ...], size: int) -> tuple[Range, ...]:

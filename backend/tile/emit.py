@@ -100,6 +100,8 @@ def _is_summed(step: Load) -> bool:
     op = step.op
     if isinstance(op, tpu.LoadOp) or not isinstance(op, LocalGen):
         return False
+    if "k" not in op.cut_alone():
+        return False
     return any(x is step.source and "k" in op.loops(i) for i, x in enumerate(op.operands))
 
 

@@ -304,7 +304,9 @@ def _missing(step: Compute, program: TileProgram) -> Iterator[str]:
                 continue
             start, size = extent[loop]
             part = Part(axis, start, size, getattr(out.full, axis), program.kind)
-            if loop != axis or (axis == "c" and index in op.channel_weights()):
+            if loop == "k":
+                needed = op.of_sum((start, size), of)
+            elif loop != axis or (axis == "c" and index in op.channel_weights()):
                 needed = start, size
             else:
                 needed = op.backward(part, index, of)

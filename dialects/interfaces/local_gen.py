@@ -101,6 +101,12 @@ class LocalGen(Operation):
         """How many elements are summed over that may come in parts, when the op is by itself."""
         return 1
 
+    def of_sum(self, part: Range, size: int) -> Range:
+        """What a part of the sum needs of an operand that has `size` elements along it, as many for
+        each that is summed over."""
+        each = size // self.summed()
+        return part[0] * each, part[1] * each
+
     def goes_on_along(self) -> Axis | None:
         """Along what a slice goes on where the one before it ended, when the op is by itself: its
         kernel is given that one. None where slices do not depend on each other."""

@@ -2,7 +2,9 @@
 
 from abc import ABC
 from dataclasses import replace
+from math import prod
 
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -28,6 +30,7 @@ from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.lane_view import AsksLanes, Lanes
 from xdsl_tpu.dialects.interfaces.local_gen import (
     GroupType,
+    Loop,
     MergesTaps,
     Ncdhw,
     Part,
@@ -41,6 +44,7 @@ from xdsl_tpu.dialects.tpu.local import (
     MAX_STRIDE,
     LocalWindows,
     TakesMargins,
+    stored_type,
 )
 from xdsl_tpu.dialects.tpu.op import (
     RANKED_OR_NONE,
@@ -77,6 +81,10 @@ class ConvolutionOp(FusedReluOp, LocalOp, ABC):
     output = result_def(RANKED)
 
     traits = traits_def(Pure(), SupportFuseRelu())
+
+
+SUMMED = 64
+"""Input channels that lie together in a reordered filter, whatever their type."""
 
 
 class WindowConvOp(ConvolutionOp, ABC):
@@ -194,6 +202,20 @@ class Conv2DOp(AsksLanes, MergesTaps, TakesMargins, LocalWindows, WindowConvOp, 
         as it stands."""
         output = known_shape(self.output.type)
         return Lanes(1, output[1]) if index == 1 and output is not None else None
+
+    def loops(self, operand: int) -> tuple[Loop, Loop, Loop, Loop]:
+        """A part of a sum has some of the input's channels, and their part of the filter."""
+        if operand > 1 or self.summed() == 1:
+            return super().loops(operand)
+        return ("n", "c", "h", "k") if operand else ("n", "k", "h", "w")
+
+    def summed(self) -> int:
+        """Input channels, where they lie one behind the other in the filter."""
+        kind = stored_type(self.input)
+        plain = self.group.value.data == 1 and not any(self.merged_taps()) and self.is_reordered
+        channels, taps = self.shape_of(self.input)[1], prod(ints(self.kernel_shape))
+        whole = not channels % SUMMED and self.shape_of(self.filter)[-1] == channels * taps
+        return channels if isinstance(kind, AnyFloat) and plain and whole else 1
 
     def channel_weights(self) -> tuple[int, ...]:
         return (1, 2)

@@ -30,7 +30,8 @@ def finest(problem: Problem, chip: Chip) -> Iterator[Choice]:
     yield Choice(Way(whole), NOTHING)
     for place, loop in enumerate(LOOPS):
         step = chip.lanes if loop in ("c", "k") else 1
-        if step >= whole[place] or loop not in op.cut_alone():
+        cuts = (*op.cut_alone(), "k")  # there is nothing to cut where nothing is summed up
+        if step >= whole[place] or loop not in cuts:
             continue
         sizes = (*whole[:place], step, *whole[place + 1 :])
         for by_channel in (False, True) if loop == "c" and op.channel_weights() else (False,):
