@@ -226,7 +226,7 @@ _FINAL = (
     Step("merge-moves", _of_chip),
     Step("keep-lanes", _of_chip),
     Step("address-assign", _of_chip, required=True),
-    Step("verify-addresses", checks=True),
+    Step("verify-addresses", _of_chip, checks=True),
     Step("verify-layer-groups", _proved, checks=True),
 )
 

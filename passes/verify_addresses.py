@@ -54,19 +54,24 @@ class VerifyAddressesPass(ModulePass):
     apart; what is appended lies right behind its input; no two tensors that are live at the same
     step share a byte, unless one is a view of the other. Lifetimes are computed anew. All faults
     found are reported.
+
+    `chip`, a name or a `.toml` description, by default `module.chip`, says how wide lanes are:
+    what a group stores lane by lane has gaps between its rows.
     """
 
     name = "verify-addresses"
 
+    chip: str = ""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TPU_ADDRESSED, self.name)
-        faults = list(address_faults(op))
+        faults = list(address_faults(op, chip_of(op, self.chip)))
         if faults:
             listed = "".join(f"\n  {fault}" for fault in faults)
             raise TpuError(f"{len(faults)} addresses are wrong:{listed}")
 
 
-def address_faults(module: ModuleOp) -> Iterator[str]:
+def address_faults(module: ModuleOp, chip: Chip) -> Iterator[str]:
     """One line for everything that is wrong with the addresses of a divided module."""
     inner, main, subfunc = divided_parts(module)
     missing = [value for value in _tensors(subfunc) if optional_address(value) is None]
@@ -82,7 +87,6 @@ def address_faults(module: ModuleOp) -> Iterator[str]:
     elif is_tagged(module):
         apart = tagged_values(subfunc, arena.start, arena.size).offsets
         io = Region("inputs and outputs", 0, 1 << 63)
-    chip = chip_of(module)
     yield from _placement_faults(subfunc, chip, coefficients, arena, io, apart)
     yield from _coefficient_faults(subfunc)
     yield from _apart_faults(subfunc, apart)

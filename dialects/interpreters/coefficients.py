@@ -6,14 +6,14 @@ channel c belongs to lane c mod L, place c div L. A lane holds
 
 | part | bytes | begins |
 |---|---|---|
-| (multiplier, -shift, zero point) i32 of each place | W apart, the last one 12 | 0 |
+| (multiplier, -shift, zero point) i32 of each place | W apart, the last one 12 (*) | 0 |
 | of chips with two words: the multiplier; -shift (8 bits), zero point above | 8 | 0 |
 | or (factor, offset) f32 of each place, and a word that is not read | as three words | 0 |
 | bias i32 of each place (when there is one) | 4 | behind it |
 | filter of each place | its bytes | at a multiple of W, of depthwise filters at once |
 
 and the whole is `[1, min(channels, L), 1, bytes]`; rows longer than 65535 are split over
-dimension 2.
+dimension 2. (*) Where W is less than 12, the next multiple of it apart.
 """
 
 from __future__ import annotations
@@ -87,9 +87,12 @@ class CoefficientLayout:
 
     @property
     def requant_step(self) -> int:
-        """Bytes from one place's words to the next one's: two lie side by side."""
-        packed = self.of_chip.words == _PACKED_WORDS
-        return self.requant_bytes if packed else self.of_chip.width
+        """Bytes from one place's words to the next one's: two lie side by side, three begin where
+        the lane's width does."""
+        if self.of_chip.words == _PACKED_WORDS:
+            return self.requant_bytes
+        width = self.of_chip.width
+        return -(-self.requant_bytes // width) * width
 
     @property
     def filter(self) -> int:

@@ -26,6 +26,9 @@ from xdsl_tpu.passes.weight_reorder.quantized_conv import merge_conv, takes_offs
 from xdsl_tpu.passes.weight_reorder.scale import reorder_scale
 from xdsl_tpu.passes.weight_reorder.zeros import count_zeros
 
+_WORD = 4
+"""Bytes."""
+
 
 @dataclass(frozen=True)
 class WeightReorderPass(ModulePass):
@@ -88,7 +91,9 @@ class WeightReorderPass(ModulePass):
         set_module_attributes(op, {"module.state": StringAttr(State.TPU_REORDERED)})
 
     def _choose_offset(self, conv: tpu.Conv2DOp, weights: Weights | None, chip: Chip) -> None:
-        if not self.offsets or chip.instructions.requantises:
+        # A factor and an offset take a lane's width, as three words that are integers do.
+        fit = chip.weight_lanes.words * _WORD <= chip.eu_bytes
+        if not self.offsets or chip.instructions.requantises or not fit:
             return
         if is_quantized(conv) and takes_offset(conv, chip.weight_lanes, weights):
             conv.requant_floats = BoolAttr.from_bool(True)

@@ -139,6 +139,14 @@ RESULTS = {"TopK": 2, "RNN": 2, "GRU": 2, "LSTM": 3}
 """Results of ops that have several."""
 
 
+def jumps(recipe: Recipe) -> bool:
+    """Whether a step jumps where a number changes its sign: one that 8 bits take for 0, too."""
+    return any(
+        step.op == "Sign" or (step.op == "Where" and isinstance(step.inputs[0], int))
+        for step in recipe.steps
+    )
+
+
 def feeds(recipe: Recipe) -> dict[str, Any]:
     """Seeded values for the inputs, all of them f16 numbers."""
     random = np.random.default_rng(7)

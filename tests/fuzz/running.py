@@ -9,12 +9,13 @@ from tests.fuzz.recipes import Recipe, feeds
 
 from xdsl_tpu import calibrate
 from xdsl_tpu import compile as compile_model
+from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.frontend.onnx import import_onnx
-from xdsl_tpu.passes.pipelines import lower
+from xdsl_tpu.passes.pipelines import STAGES, Settings, lower, run_stage
 
 CHIP = load_chip()
 CLOSE = 2e-4
@@ -61,23 +62,47 @@ def largest(recipe: Recipe) -> float:
     return max((float(np.abs(value).max(initial=0)) for value in every), default=0.0)
 
 
-def simulated(recipe: Recipe, mode: str, disable: tuple[str, ...] = ()) -> list[Any]:
+def simulated(
+    recipe: Recipe, mode: str, disable: tuple[str, ...] = (), chip: str = ""
+) -> list[Any]:
     """The outputs of the compiled program on the machine model.
 
-    Programs of 8 bits are calibrated on the inputs that they are run with.
+    Programs of 8 bits are calibrated on the inputs that they are run with. Those for a chip by
+    its description are also checked for races and misplaced operands.
     """
     if mode == "INT8":
         model, given = recipe.model(), feeds(recipe)
         table = calibrate(model, given, progress=False)
-        program = compile_model(model, mode, calibration=table, disable=disable, progress=False)
+        program = compile_model(
+            model,
+            mode,
+            chip=chip or "bm1684x",
+            calibration=table,
+            disable=disable,
+            progress=False,
+        )
         return list(program.run(given).values())
+    if chip:
+        return _on_another(recipe, mode, disable, chip)
     module = import_onnx(recipe.model())
     lower(module, mode, CHIP.instruction_set, disable)
     program = generate(module, weights_of(module), CHIP)
     return list(run_program(program, CHIP, feeds(recipe)).values())
 
 
-def check(recipe: Recipe, disable: tuple[str, ...] = (), mode: str = "F32") -> None:
+def _on_another(recipe: Recipe, mode: str, disable: tuple[str, ...], path: str) -> list[Any]:
+    """The outputs on a chip that is a description."""
+    module, chip = import_onnx(recipe.model()), load_chip(path)
+    settings = Settings(mode, chip.instruction_set, disable, path)
+    for stage in STAGES:
+        run_stage(module, stage, settings)
+    program = generate(module, weights_of(module), chip)
+    findings = check_program(program, chip)
+    assert not findings, str(findings[0])
+    return list(run_program(program, chip, feeds(recipe)).values())
+
+
+def check(recipe: Recipe, disable: tuple[str, ...] = (), mode: str = "F32", chip: str = "") -> None:
     """Compare all outputs with onnxruntime's, in narrow formats as closely as the graph allows."""
     wanted = expected(recipe.model(), recipe)
     assert all(np.isfinite(reference).all() for reference in wanted), "not a fair test"
@@ -89,7 +114,7 @@ def check(recipe: Recipe, disable: tuple[str, ...] = (), mode: str = "F32") -> N
         far = [[_far(a, b) for a, b in zip(wanted, one, strict=True)] for one in changed]
         worst = [max(each) for each in zip(*far, strict=True)]
         allowed = [rounding.close * s + WORSE * w for s, w in zip(scales, worst, strict=True)]
-    found = simulated(recipe, mode, disable)
+    found = simulated(recipe, mode, disable, chip)
     assert [value.shape for value in found] == [reference.shape for reference in wanted]
     for value, reference, limit in zip(found, wanted, allowed, strict=True):
         error = _far(value, reference)

@@ -7,6 +7,7 @@ from tests.layer_group.test_absorb_moves import absorbed, marked, outcome_of
 from tests.local.groups import WHOLE, assert_close
 from xdsl.dialects.builtin import IntegerAttr, i64
 
+from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.dialects.absorbed import set_absorbed
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context
@@ -115,10 +116,10 @@ def test_rows_picked_several_times_need_no_room() -> None:
     assert isinstance(start, IntegerAttr)
     size = address_of(table) + ROWS * WIDTH * 2 - start.value.data
     inner.attributes["module.neuron_size"] = IntegerAttr(size, i64)
-    outside = [fault for fault in address_faults(module) if "not inside" in fault]
+    outside = [fault for fault in address_faults(module, load_chip()) if "not inside" in fault]
     assert not [fault for fault in outside if "'rows'" in fault or "'seen'" in fault]
     inner.attributes["module.neuron_size"] = IntegerAttr(size - 1, i64)
-    outside = [fault for fault in address_faults(module) if "not inside" in fault]
+    outside = [fault for fault in address_faults(module, load_chip()) if "not inside" in fault]
     assert [fault for fault in outside if "'rows'" in fault or "'seen'" in fault]
 
 

@@ -49,7 +49,17 @@ def random_parts(channels: int, row: int, bias: bool, seed: int = 0) -> Coeffici
     st.integers(1, 100),
     st.booleans(),
     st.booleans(),
-    st.sampled_from([USUAL, Lanes(16, 64, 64), Lanes(48, 32, 32), Lanes(128, 256, 64), NARROW]),
+    st.sampled_from(
+        [
+            USUAL,
+            Lanes(16, 64, 64),
+            Lanes(48, 32, 32),
+            Lanes(128, 256, 64),
+            Lanes(16, 8, 64),
+            Lanes(8, 4, 64),
+            NARROW,
+        ]
+    ),
 )
 def test_splitting_undoes_merging(
     channels: int, row: int, bias: bool, depthwise: bool, of_chip: Lanes

@@ -8,8 +8,11 @@ from xdsl_tpu.backend.kernels.mapping import Scratch
 from xdsl_tpu.backend.kernels.sequences.row_set import RowSet, rests_of
 from xdsl_tpu.backend.tensor import DType, LocalTensor, align, aligned, ceil_div
 
+_STATISTICS = 4
+"""Dense statistics, each of 32 bits, that may be in use."""
+
 _FEW_STATISTICS = 8
-"""Dense statistics that fit the small room, when there are at most 16 rows per lane."""
+"""Of those, how many fit the small room, when there are at most an EU width of rows per lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +37,18 @@ def row_scratch(chip: Chip, shape: RowShape, tiles: Sequence[DType]) -> tuple[Sc
         *(shape.scratch(dtype, pitch) for dtype in tiles),
         *(shape.scratch(DType.F16, rest) for rest in stages),
         shape.scratch(DType.F32, width),
-        shape.scratch(DType.F32, width),
+        shape.scratch(DType.F32, _many(width)),
         Scratch(DType.F32, fixed=(1, 1, 1, width * _FEW_STATISTICS)),
         Scratch(DType.F16, fixed=(1, shape.length, 1, 1)),
     )
+
+
+def _many(width: int) -> int:
+    """Elements per row of the large room, in EU widths of `width`, for more than `width` rows.
+
+    A statistic takes whole EU widths, which counts most for one row more than such a width.
+    """
+    return align(max(width, ceil_div(_STATISTICS * 2 * width, width + 1)), width)
 
 
 class RowRoom:
@@ -52,7 +63,7 @@ class RowRoom:
         self.ones = aligned(chip, ones.address, (1, rows.length, 1, 1), rows.dtype)
 
     def dense(self, index: int, dtype: DType) -> LocalTensor:
-        """A place for a dense statistic; up to four may be in use, each of 32 bits."""
+        """A place for a dense statistic; `_STATISTICS` may be in use, each of 32 bits."""
         width = self.chip.eu(DType.F32.bytes)
         fits = self.rows.count <= width
         base = self._few.address if fits else self._many.address
