@@ -155,11 +155,28 @@ def input_types(model: onnx.ModelProto, given: InputShapes | None) -> dict[str, 
     if complaints:
         listing = "; ".join(f"{v.name} {_dims(dimensions(v.type))}" for v in inputs)
         raise TpuError(
-            "\n".join(complaints) + f"\nthe model's inputs are: {listing}\n"
-            f"give shapes with --input-shapes {inputs[0].name if inputs else 'NAME'}=1x3x224x224 "
-            '(in Python: input_shapes={"NAME": (1, 3, 224, 224)})'
+            "\n".join(complaints) + f"\nthe model's inputs are: {listing}\n{_advice(inputs)}"
         )
     return result
+
+
+def _advice(inputs: Sequence[onnx.ValueInfoProto]) -> str:
+    """How to give shapes, with sizes that fit the dimensions that are known."""
+    example = {
+        value.name: _example(dims)
+        for value in inputs
+        if (dims := dimensions(value.type)) and not all(isinstance(dim, int) for dim in dims)
+    } or {inputs[0].name if inputs else "NAME": (1, 3, 224, 224)}
+    texts = (f"{name}={'x'.join(map(str, shape))}" for name, shape in example.items())
+    return f"give shapes with --input-shapes {' '.join(texts)} (in Python: input_shapes={example})"
+
+
+def _example(dims: Sequence[int | str]) -> tuple[int, ...]:
+    """A shape that a network could have: one image or sequence, sides of 224, lengths of 128."""
+    side = 224 if len(dims) > 3 else 128
+    return tuple(
+        (dim or 1) if isinstance(dim, int) else side if i else 1 for i, dim in enumerate(dims)
+    )
 
 
 def _content(proto: onnx.TypeProto) -> str:

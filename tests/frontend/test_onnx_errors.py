@@ -71,7 +71,10 @@ def dynamic() -> onnx.ModelProto:
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (None, r"input 'x' \[N, 3, 8, W\]: its shape is not fixed(.|\n)*--input-shapes x="),
+        (
+            None,
+            r"input 'x' \[N, 3, 8, W\]: its shape is not fixed(.|\n)*--input-shapes x=1x3x8x224 ",
+        ),
         ({"x": (1, 3, 8)}, "has another rank"),
         ({"x": (1, 4, 8, 8)}, "contradicts the fixed dimensions"),
         ({"x": (0, 3, 8, 8)}, "must all be positive"),
@@ -81,6 +84,24 @@ def dynamic() -> onnx.ModelProto:
 def test_dynamic_dimensions(dynamic: onnx.ModelProto, shapes: Any, message: str) -> None:
     with pytest.raises(TpuError, match=message):
         import_onnx(dynamic, shapes)
+
+
+def test_advice_fits_the_known_dimensions() -> None:
+    """An exporter's NHWC image and its words get shapes that may be typed as they stand."""
+    values = [
+        helper.make_tensor_value_info("image", TensorProto.FLOAT, ["N", "H", "W", 3]),
+        helper.make_tensor_value_info("ids", TensorProto.FLOAT, ["N", "S"]),
+        helper.make_tensor_value_info("known", TensorProto.FLOAT, [1, 4]),
+    ]
+    nodes = [helper.make_node("Relu", [value.name], [f"y_{value.name}"]) for value in values]
+    outputs = [
+        helper.make_tensor_value_info(f"y_{value.name}", TensorProto.FLOAT, ["a", "b"])
+        for value in values[1:]
+    ]
+    graph = helper.make_graph(nodes, "g", values, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    with pytest.raises(TpuError, match="--input-shapes image=1x224x224x3 ids=1x128 "):
+        import_onnx(model)
 
 
 def test_given_dimensions(dynamic: onnx.ModelProto) -> None:
