@@ -14,6 +14,10 @@ Array = npt.NDArray[Any]
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((2, 6, 4, 8)).astype(np.float32)
 
+MOMENTS = (
+    "m=ReduceMean(x) d=Sub(x,m) p=Mul(d,d) v=ReduceMean(p) a=Add(v,eps) r=Sqrt(a) i=Reciprocal(r)"
+)
+
 TEXTS = {
     "gelu, scalar last": (
         "d=Div(x,sqrt2) e=Erf(d) a=Add(e,one) m=Mul(x,a) y=Mul(m,half)", "top.GELU"),
@@ -59,6 +63,16 @@ TEXTS = {
     "layer norm, one over the root": (
         "m=ReduceMean(x) d=Sub(x,m) p=Pow(d,two) v=ReduceMean(p) a=Add(v,eps) r=Sqrt(a) "
         "i=Div(one,r) y=Mul(i,d)", "top.LayerNorm"),
+    "layer norm, moments": (
+        f"{MOMENTS} s=Mul(i,weight) f=Mul(x,s) g=Mul(m,s) t=Sub(bias,g) y=Add(f,t)",
+        "top.LayerNorm"),
+    "layer norm, moments, minus the mean": (
+        f"{MOMENTS} s=Mul(weight,i) f=Mul(s,x) o=Neg(m) g=Mul(o,s) t=Add(bias,g) y=Add(t,f)",
+        "top.LayerNorm"),
+    "layer norm, moments, without parameters": (
+        f"{MOMENTS} f=Mul(x,i) g=Mul(m,i) y=Sub(f,g)", "top.LayerNorm"),
+    "layer norm, moments, without bias": (
+        f"{MOMENTS} s=Mul(i,weight) f=Mul(x,s) g=Mul(m,s) o=Neg(g) y=Add(f,o)", "top.LayerNorm"),
 }  # fmt: skip
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {
@@ -123,6 +137,10 @@ def test_recognised(agree: Agree, idiom: str) -> None:
         ("e=Exp(x) s=ReduceSum(e,last) d=Div(e,s) y=Add(d,e)", "top.Softmax"),
         ("m=ReduceMean(x) d=Sub(x,m) p=Pow(d,three) v=ReduceMean(p) b=Abs(v) a=Add(b,eps) "
          "r=Sqrt(a) y=Div(d,r)", "top.LayerNorm"),
+        (f"{MOMENTS} s=Mul(i,weight) f=Mul(x,s) g=Mul(m,i) t=Sub(bias,g) y=Add(f,t)",
+         "top.LayerNorm"),
+        (f"{MOMENTS} f=Mul(x,i) g=Mul(m,i) y=Sub(g,f)", "top.LayerNorm"),
+        (f"{MOMENTS} f=Mul(x,i) g=Mul(m,i) z=Sub(f,g) y=Add(z,i)", "top.LayerNorm"),
     ],
 )  # fmt: skip
 def test_left_alone(agree: Agree, text: str, absent: str) -> None:
@@ -180,6 +198,37 @@ def test_group_norm(agree: Agree, affine: bool) -> None:
     text += "b=Reshape(n,t) w=Mul(b,weight) y=Add(w,bias)" if affine else "y=Reshape(n,t)"
     module = agree(parsed(text), {"x": X}, {**shapes, **neutral, **channel}, tolerance=1e-4)
     assert computing(module) == ["top.GroupNorm"]
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_group_norm_of_channels_last(agree: Agree, affine: bool) -> None:
+    """Keras: channels in two dimensions, statistics over all but the groups."""
+    image = np.moveaxis(X, 1, 3)
+    per_channel = {
+        name: RNG.standard_normal((1, 1, 1, 2, 3)).astype(np.float32) for name in ("weight", "bias")
+    }
+    shapes = {"g": np.array([2, 4, 8, 2, 3]), "back": np.array(image.shape)}
+    affine_text = "s=Mul(i,weight) f=Mul(x,s) h=Mul(m,s) t=Sub(bias,h) n=Add(f,t)"
+    text = affine_text if affine else "f=Mul(x,i) o=Neg(m) h=Mul(o,i) n=Add(f,h)"
+    nodes = parsed(f"x=Reshape(image,g) {MOMENTS} {text} y=Reshape(n,back)")
+    for node in nodes:
+        for attribute in node.attribute:
+            attribute.ints[:] = [1, 2, 4]
+    given = {**constants(), **per_channel, **shapes}
+    module = agree(nodes, {"image": image}, given, tolerance=1e-4)
+    assert computing(module) == ["top.Permute", "top.GroupNorm", "top.Permute"]
+
+
+def test_groups_with_another_reader_are_no_group_norm(agree: Agree) -> None:
+    image = np.moveaxis(X, 1, 3)
+    shapes = {"g": np.array([2, 4, 8, 2, 3]), "back": np.array(image.shape)}
+    text = f"x=Reshape(image,g) {MOMENTS} f=Mul(x,i) h=Mul(m,i) n=Sub(f,h) z=Reshape(n,back)"
+    nodes = parsed(f"{text} w=Reshape(x,back) y=Add(w,z)")
+    for node in nodes:
+        for attribute in node.attribute:
+            attribute.ints[:] = [1, 2, 4]
+    module = agree(nodes, {"image": image}, {**constants(), **shapes}, tolerance=1e-4)
+    assert "top.GroupNorm" not in computing(module)
 
 
 def test_variance_over_other_axes_is_no_layer_norm(agree: Agree) -> None:

@@ -7,6 +7,7 @@ from xdsl_tpu.frontend.onnx.fusions.group_norm import FuseGroupNorm
 from xdsl_tpu.frontend.onnx.fusions.hard import FuseHardSigmoid, FuseHardSwish
 from xdsl_tpu.frontend.onnx.fusions.layer_norm import FuseLayerNorm
 from xdsl_tpu.frontend.onnx.fusions.mish import FuseMish
+from xdsl_tpu.frontend.onnx.fusions.moments import FuseMoments
 from xdsl_tpu.frontend.onnx.fusions.silu import FuseSiLU
 from xdsl_tpu.frontend.onnx.fusions.softmax import FuseSoftmax
 
@@ -14,6 +15,7 @@ FUSIONS: tuple[Fusion, ...] = (
     FoldBatchNorm(),
     FoldConvBias(),
     FuseLayerNorm(),
+    FuseMoments(),
     FuseGroupNorm(),
     FuseSoftmax(),
     FuseErfGelu(),

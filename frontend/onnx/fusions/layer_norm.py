@@ -15,7 +15,7 @@ from xdsl_tpu.frontend.onnx.graph import Graph, Node
 
 
 @dataclass(frozen=True)
-class _Standardised:
+class Standardised:
     """`(x - mean) / sqrt(variance + epsilon)` over `axes`, and the nodes before its division.
 
     `weighted` is what the difference is multiplied by before that, if anything.
@@ -54,7 +54,7 @@ class FuseLayerNorm(Fusion):
         if found is None:
             return False
         best: tuple[list[Node], list[str], str, dict[str, Any]] | None = None
-        for op_type, size, options in _readings(graph.shape(found.x), found.axes):
+        for op_type, size, options in readings(graph.shape(found.x), found.axes):
             chain, parameters = _affine(graph, anchor, found, size)
             *inside, last = *found.inside, *chain
             usable = graph.private(inside, last) and not (found.weighted and not parameters[0])
@@ -72,7 +72,7 @@ Reading: TypeAlias = tuple[str, tuple[int, ...], dict[str, Any]]
 """What a normalisation may be: op type, sizes of its parameters, attributes."""
 
 
-def _readings(shape: tuple[int, ...], axes: tuple[int, ...]) -> Iterator[Reading]:
+def readings(shape: tuple[int, ...], axes: tuple[int, ...]) -> Iterator[Reading]:
     """Those of a tensor over `axes`; of two that take in as many ops the first is better."""
     rank, first = len(shape), axes[0]
     of_channels = (shape[1], *[1] * (rank - 2)) if rank > 1 else ()
@@ -86,7 +86,7 @@ def _readings(shape: tuple[int, ...], axes: tuple[int, ...]) -> Iterator[Reading
 
 
 def _affine(
-    graph: Graph, anchor: Node, found: _Standardised, size: tuple[int, ...]
+    graph: Graph, anchor: Node, found: Standardised, size: tuple[int, ...]
 ) -> tuple[list[Node], list[str]]:
     """The nodes from the division on that scale and shift by parameters of `size`, and these."""
     chain, parameters = [anchor], ["", ""]
@@ -102,12 +102,12 @@ def _affine(
     return chain, parameters
 
 
-def _standardised(graph: Graph, anchor: Node) -> _Standardised | None:
+def _standardised(graph: Graph, anchor: Node) -> Standardised | None:
     for value, root, between in _quotients(graph, anchor):
         weighted = graph.made_by(value, "Mul")
         names = weighted.inputs if weighted else [value]
         centred = next(filter(None, (graph.made_by(name, "Sub") for name in names)), None)
-        found = _over_deviation(graph, centred, root) if centred else None
+        found = over_deviation(graph, centred, root) if centred else None
         if found is None:
             continue
         more = (*between, *([weighted] if weighted else []))
@@ -128,7 +128,7 @@ def _quotients(graph: Graph, anchor: Node) -> Iterator[tuple[str, Node, tuple[No
             yield value, root, (node,)
 
 
-def _over_deviation(graph: Graph, centred: Node, root: Node) -> _Standardised | None:
+def over_deviation(graph: Graph, centred: Node, root: Node) -> Standardised | None:
     """A difference from the mean, divided by the root of the mean of its square and a number."""
     mean = graph.made_by(centred.inputs[1], "ReduceMean")
     total = graph.made_by(root.inputs[0], "Add")
@@ -142,7 +142,7 @@ def _over_deviation(graph: Graph, centred: Node, root: Node) -> _Standardised | 
     if not square or not again or not axes or axes != reduced_axes(graph, variance):
         return None
     inside = (centred, again, root, mean, total, variance, square)
-    return _Standardised(centred.inputs[0], axes, pair[1], inside, None)
+    return Standardised(centred.inputs[0], axes, pair[1], inside, None)
 
 
 def _same_difference(graph: Graph, square: Node, centred: Node) -> Node | None:
