@@ -1,7 +1,5 @@
 """ScatterND and ScatterElements: at known coordinates that are a box they are Concats."""
 
-from math import prod
-
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
@@ -76,16 +74,22 @@ def _box(coordinates: npt.NDArray[np.int64], shape: tuple[int, ...]) -> list[Cut
     """What coordinates, one a row, have of each axis of a tensor; None when they are no box, are
     not in the order of its elements, or name one twice. Axes that they do not reach are whole."""
     depth = coordinates.shape[1]
-    sizes = np.asarray(shape[:depth], np.int64)
-    places = np.where(coordinates < 0, coordinates + sizes, coordinates)
+    places = coordinates
+    if coordinates.size and coordinates.min() < 0:
+        places = np.where(coordinates < 0, coordinates + np.asarray(shape[:depth]), coordinates)
     cuts: list[Cut] = []
-    for axis in range(depth):
-        if (part := progression(np.unique(places[:, axis]).tolist())) is None:
+    inside = 1
+    for axis in reversed(range(depth)):
+        line = places[::inside, axis]
+        again = line[1:] == line[0]
+        count = int(again.argmax()) + 1 if again.any() else len(line)
+        if len(places) % (inside * count) or (part := progression(line[:count].tolist())) is None:
             return None
-        cuts.append(part)
-    counts = [part.count for part in cuts]
-    if prod(counts) != len(places):
+        cuts.insert(0, part)
+        inside *= count
+    if inside != len(places):
         return None
+    counts = [part.count for part in cuts]
     for axis, part in enumerate(cuts):
         along = part.first + part.step * np.arange(part.count)
         wanted = along.reshape(-1, *(1,) * (depth - axis - 1))
