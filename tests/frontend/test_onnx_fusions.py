@@ -219,6 +219,14 @@ def test_group_norm_of_channels_last(agree: Agree, affine: bool) -> None:
     assert computing(module) == ["top.Permute", "top.GroupNorm", "top.Permute"]
 
 
+def test_moments_spread_over_more_images_are_no_norm(agree: Agree) -> None:
+    """The bias has a dimension more than x, and so has the result."""
+    text = f"{MOMENTS} f=Mul(x,i) h=Mul(m,i) t=Sub(wide,h) y=Add(f,t)"
+    wide = {"wide": X[:1, :1, :1].reshape(1, 1, 1, 1, 8).copy()}
+    module = agree(parsed(text), {"x": X}, {**constants(), **wide}, tolerance=1e-4)
+    assert "top.LayerNorm" not in computing(module)
+
+
 def test_groups_with_another_reader_are_no_group_norm(agree: Agree) -> None:
     image = np.moveaxis(X, 1, 3)
     shapes = {"g": np.array([2, 4, 8, 2, 3]), "back": np.array(image.shape)}

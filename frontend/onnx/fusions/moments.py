@@ -39,6 +39,8 @@ class FuseMoments(Fusion):
         moments = next(_moments(graph, anchor), None)
         if moments is None or not graph.private(moments.inside, anchor):
             return False
+        if graph.shape(anchor.output) != graph.shape(moments.found.x):  # spread by a parameter
+            return False
         return _along(graph, anchor, moments) or _in_groups(graph, anchor, moments)
 
 
