@@ -45,8 +45,9 @@ class Weight:
 class Step:
     """One node: tensors are numbered, the inputs first, then the results of the steps.
 
-    `result` says which of its results is taken: those of TopK and of recurrent nets are several,
-    and indices become floats. A tensor as condition of a Where stands for where it is positive.
+    `result` says which of its results is taken: those of TopK, Split and recurrent nets are
+    several, and indices become floats. A tensor as condition of a Where stands for where it is
+    positive.
     """
 
     op: str
@@ -127,6 +128,8 @@ class _Graph:
             zero = self.constant(np.zeros((), np.float32), f"zero{index}")
             given[0] = self.node("Greater", [given[0], zero])
         count = RESULTS.get(step.op, 1)
+        if step.op == "Split" and isinstance(step.inputs[1], Weight):
+            count = step.inputs[1].shape[0]
         name = self.node(step.op, given, count, **step.attributes)
         if step.result:
             name = f"{name}_{step.result}"

@@ -112,7 +112,8 @@ def check(recipe: Recipe, disable: tuple[str, ...] = (), mode: str = "F32", chip
         rounding = ROUNDINGS[mode]
         changed = (disturbed(recipe, seed, rounding.change) for seed in range(2))
         far = [[_far(a, b) for a, b in zip(wanted, one, strict=True)] for one in changed]
-        worst = [max(each) for each in zip(*far, strict=True)]
+        # A root of almost nothing may become one of a negative number: then nothing is known.
+        worst = [float(np.nan_to_num(np.max(each), nan=np.inf)) for each in zip(*far, strict=True)]
         allowed = [rounding.close * s + WORSE * w for s, w in zip(scales, worst, strict=True)]
     found = simulated(recipe, mode, disable, chip)
     assert [value.shape for value in found] == [reference.shape for reference in wanted]

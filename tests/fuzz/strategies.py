@@ -1,15 +1,14 @@
-"""Random graphs: every step takes tensors that are there and says what shape it makes.
+"""Random ops: every step takes tensors that are there and says what shape it makes.
 
 Values stay within reach of f32: exponents and divisors are made tame by the step that uses them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
-from tests.fuzz.recipes import Recipe, Shape, Step, Weight
+from tests.fuzz.recipes import Shape, Step, Weight
 
 Draw: TypeAlias = st.DrawFn
 T = TypeVar("T")
@@ -405,43 +404,3 @@ MAKERS: tuple[Maker, ...] = (
     *(softmax, reduction, product, product, transposition, reshaping, slicing, joining, padding),
     *(resizing, gathering, spreading, selecting, ranking, scattering, recurrence),
 )
-
-_sizes = st.integers(1, 9)
-_shapes: st.SearchStrategy[Shape] = st.one_of(
-    st.tuples(st.integers(1, 2), st.sampled_from((1, 2, 3, 4, 8, 16, 66)), _sizes, _sizes),
-    st.tuples(st.integers(1, 3), st.integers(1, 12), st.sampled_from((4, 7, 16, 32, 70))),
-    st.tuples(st.integers(1, 70), st.sampled_from((1, 5, 16, 48))),
-)
-
-
-@st.composite
-def recipes(draw: Draw, most: int = 6) -> Recipe:
-    """A graph of up to `most` steps on one or two inputs."""
-    inputs = tuple(draw(st.lists(_shapes, min_size=1, max_size=2)))
-    shapes: list[Shape] = [*inputs]
-    steps: list[Step] = []
-    for _ in range(_whole(draw, 1, most)):
-        # Mostly what came last, so that graphs get deep.
-        at = _choice(draw, len(shapes) - 1, len(shapes) - 1, _whole(draw, 0, len(shapes) - 1))
-        step = _choice(draw, *MAKERS)(draw, shapes, at)
-        if step is None:
-            step = Step("Relu", (at,), shapes[at])
-        steps.append(step)
-        shapes.append(step.shape)
-    used = {given for step in steps for given in step.inputs if isinstance(given, int)}
-    kept = [n for n in range(len(inputs)) if n in used]
-    return _without(inputs, steps, kept)
-
-
-def _without(inputs: tuple[Shape, ...], steps: Sequence[Step], kept: Sequence[int]) -> Recipe:
-    """Inputs that nothing uses are left out, and the others numbered anew."""
-    numbers = {old: new for new, old in enumerate(kept)}
-    shift = len(inputs) - len(kept)
-
-    def renumbered(given: int | Weight | None) -> int | Weight | None:
-        if not isinstance(given, int):
-            return given
-        return numbers[given] if given < len(inputs) else given - shift
-
-    again = (replace(step, inputs=tuple(map(renumbered, step.inputs))) for step in steps)
-    return Recipe(tuple(inputs[n] for n in kept), tuple(again))

@@ -1,8 +1,8 @@
 """Random graphs: compiled and simulated, they give what onnxruntime gives.
 
-The suite tries 150 in F32, 60 in F16, 20 each in BF16 and INT8; `make fuzz` sets XDSL_TPU_FUZZ
-to try as many as it says, with other random numbers each time. What failed once is kept in
-`kept.py`.
+The suite tries 150 of single ops in F32, 60 in F16, 20 each in BF16 and INT8, and 36 of idioms;
+`make fuzz` sets XDSL_TPU_FUZZ to try as many as it says, with other random numbers each time.
+What failed once is kept in `kept.py`.
 """
 
 import os
@@ -10,11 +10,11 @@ import os
 import pytest
 from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
+from tests.fuzz.graphs import idiomatic, recipes
 from tests.fuzz.kept import KEPT
 from tests.fuzz.limits import limited
 from tests.fuzz.recipes import Recipe, jumps
 from tests.fuzz.running import check, largest
-from tests.fuzz.strategies import recipes
 
 GRAPHS = int(os.environ.get("XDSL_TPU_FUZZ", "0"))
 SEED = int.from_bytes(os.urandom(4)) if GRAPHS else 1
@@ -66,6 +66,32 @@ def test_close_in_bf16(recipe: Recipe, disable: tuple[str, ...]) -> None:
 @settings_of(20)
 @given(recipes(), PASSES)
 def test_close_in_int8(recipe: Recipe, disable: tuple[str, ...]) -> None:
+    assume(largest(recipe) < MOST and not jumps(recipe))
+    with limited():
+        check(recipe, disable, "INT8")
+
+
+@seed(SEED)
+@settings_of(20)
+@given(idiomatic(), PASSES)
+def test_idioms_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> None:
+    with limited():
+        check(recipe, disable)
+
+
+@seed(SEED)
+@settings_of(10)
+@given(idiomatic(), PASSES)
+def test_idioms_close_in_f16(recipe: Recipe, disable: tuple[str, ...]) -> None:
+    assume(largest(recipe) < MOST)
+    with limited():
+        check(recipe, disable, "F16")
+
+
+@seed(SEED)
+@settings_of(6)
+@given(idiomatic(), PASSES)
+def test_idioms_close_in_int8(recipe: Recipe, disable: tuple[str, ...]) -> None:
     assume(largest(recipe) < MOST and not jumps(recipe))
     with limited():
         check(recipe, disable, "INT8")

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, seed
 from hypothesis import strategies as st
+from tests.fuzz.graphs import recipes
 from tests.fuzz.kept_small import KEPT_SMALL
 from tests.fuzz.limits import limited
 from tests.fuzz.recipes import Recipe, jumps
 from tests.fuzz.running import check, largest
-from tests.fuzz.strategies import recipes
 from tests.fuzz.test_random_graphs import MOST, PASSES, SEED, settings_of
 from tests.tools.test_custom_chip import describe
 
