@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, seed
 from hypothesis import strategies as st
-from tests.fuzz.graphs import recipes
+from tests.fuzz.graphs import idiomatic, recipes
 from tests.fuzz.kept_small import KEPT_SMALL
 from tests.fuzz.limits import limited
 from tests.fuzz.recipes import Recipe, jumps
@@ -43,7 +43,7 @@ SMALL = {
 USUAL = {"262144": "8192"}
 
 CHOSEN = st.sampled_from(tuple(SMALL))
-GRAPHS = recipes(8)
+GRAPHS = recipes(8) | idiomatic()
 
 
 @pytest.fixture(scope="module")
