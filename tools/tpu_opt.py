@@ -11,12 +11,14 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.universe import Universe
 from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException, VerifyException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -67,6 +69,12 @@ def _asm() -> type[Target]:
     return AsmTarget
 
 
+@cache
+def _installed() -> Universe:
+    """What all packages beside this one offer; looking for them takes longer than small inputs."""
+    return Universe.get_multiverse()
+
+
 class TpuOptMain(xDSLOptMain):
     """One run of the driver; `run` raises what `guarded` turns into messages."""
 
@@ -79,17 +87,19 @@ class TpuOptMain(xDSLOptMain):
         super().__init__(_DESCRIPTION, self._arguments)
 
     def register_all_dialects(self) -> None:
-        super().register_all_dialects()
+        for name, load in _installed().all_dialects.items():
+            self.ctx.register_dialect(name, load)
         for name, load in UNIVERSE.all_dialects.items():
             if name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(name, load)
 
     def register_all_passes(self) -> None:
-        super().register_all_passes()
+        for name, load in _installed().all_passes.items():
+            self.register_pass(name, load)
         self.available_passes.update(PASSES)
 
     def register_all_targets(self) -> None:
-        super().register_all_targets()
+        self.available_targets.update(_installed().all_targets)
         self.available_targets[ASM] = _asm
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:

@@ -24,6 +24,7 @@ from xdsl_tpu.backend.checks.written import Written
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.isa.replay import replay
+from xdsl_tpu.backend.machine.memory import sparse_zeros
 from xdsl_tpu.backend.program import Program
 
 _OTHER = {Engine.TIU: Engine.GDMA, Engine.GDMA: Engine.TIU}
@@ -52,7 +53,7 @@ class Hazards:
         granule = common_granule(r for t in everything if t.local for r in t.regions)
         count = chip.lanes * chip.local_bytes // granule
         self._read, self._stored = (
-            {engine: Shadow(np.zeros(count, np.int32), granule) for engine in Engine}
+            {engine: Shadow(sparse_zeros(count, np.int32), granule) for engine in Engine}
             for _ in range(2)
         )
         linear = None if beside is None else beside._written.linear

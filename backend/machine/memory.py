@@ -3,6 +3,7 @@
 docs/hardware/machine.md and docs/hardware/machine.md#placement.
 """
 
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -83,13 +84,24 @@ def spans_of(lane: int, channels: int, lanes: int) -> tuple[Span, ...]:
     return tuple(spans)
 
 
+def sparse_zeros(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """Zeros of which a program may touch few, far apart.
+
+    numpy asks the system for huge pages, and the first byte written in each costs as much as all
+    of it: a tile in every lane would cost the whole memory.
+    """
+    return np.frombuffer(
+        mmap.mmap(-1, count * np.dtype(dtype).itemsize, access=mmap.ACCESS_COPY), dtype
+    )
+
+
 class LocalMemory:
     """The lanes' memories, back to back: byte `offset` of `lane` is at lane * size + offset."""
 
     def __init__(self, chip: Chip) -> None:
         self.lanes = chip.lanes
         self.lane_bytes = chip.local_bytes
-        self.bytes: npt.NDArray[np.uint8] = np.zeros(chip.lanes * chip.local_bytes, np.uint8)
+        self.bytes: npt.NDArray[np.uint8] = sparse_zeros(chip.lanes * chip.local_bytes, np.uint8)
 
     def split(self, address: int) -> tuple[int, int]:
         """Lane and byte within the lane of an address (an offset in local memory)."""

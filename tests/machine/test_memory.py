@@ -1,12 +1,15 @@
 """Placement of tensors in the memories (docs/hardware/machine.md#placement)."""
 
+import resource
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.machine import Machine, Memory
 from xdsl_tpu.backend.machine.elements import F16, F32
-from xdsl_tpu.backend.machine.memory import Quad, spans_of
+from xdsl_tpu.backend.machine.memory import LocalMemory, Quad, spans_of
 from xdsl_tpu.backend.machine.table import state_of
 from xdsl_tpu.dialects.errors import TpuError
 
@@ -132,3 +135,18 @@ def test_static_image_holds_the_tables(memory: Memory) -> None:
     assert np.array_equal(inverse, (1 / factorials).astype(np.float32))
     numbers = memory.read(base + 0x5C0, (64,), np.int32)
     assert np.array_equal(numbers, np.arange(64, dtype=np.int32))
+
+
+def _resident() -> int:
+    """Bytes of this process that are in memory; 0 where the system does not say."""
+    file = Path("/proc/self/statm")
+    return int(file.read_text().split()[1]) * resource.getpagesize() if file.exists() else 0
+
+
+def test_a_byte_in_every_lane_takes_a_page_of_each() -> None:
+    """Thousands of small programs are simulated and checked, each in memories of its own."""
+    local = LocalMemory(_CHIP)
+    before = _resident()
+    local.rows(5, 1, np.dtype(np.uint8))[...] = 7
+    assert _resident() - before < local.bytes.size // 4
+    assert np.count_nonzero(local.bytes) == _CHIP.lanes

@@ -4,9 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from xdsl.universe import XDSL_UNIVERSE, Universe
 
 from xdsl_tpu.passes import PASSES
+from xdsl_tpu.tools.tpu_opt import TpuOptMain
 from xdsl_tpu.tools.universe import ASM, UNIVERSE
 
 XDSL_OPT = Path(sys.executable).with_name("xdsl-opt")
@@ -74,3 +76,16 @@ def test_plain_xdsl_opt_says_what_no_commands_are_made_of() -> None:
     assert done.stderr.startswith("error: ")
     assert "address-assign" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_is_installed_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at the entry points of an environment takes longer than a small input does."""
+    TpuOptMain(["--list-passes"])
+
+    def never() -> Universe:
+        raise AssertionError("looked again")
+
+    monkeypatch.setattr(Universe, "get_multiverse", never)
+    driver = TpuOptMain(["--list-passes"])
+    assert set(XDSL_UNIVERSE.all_passes) | set(PASSES) <= set(driver.available_passes)
+    assert ASM in driver.available_targets
