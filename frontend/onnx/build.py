@@ -9,9 +9,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, checker, defs, helper, numpy_helper, shape_inference
 
+from xdsl_tpu.frontend.onnx.cells import LOOPS
 from xdsl_tpu.frontend.onnx.compose import COMPOSED, Body, Composition
+from xdsl_tpu.frontend.onnx.compose.recurrent import WRITTEN_OUT
 from xdsl_tpu.frontend.onnx.contrib import CONTRIB, DOMAIN, ON_INTEGERS
-from xdsl_tpu.frontend.onnx.evaluate import ELEMENTWISE, RANDOM, evaluate
+from xdsl_tpu.frontend.onnx.evaluate import ELEMENTWISE, RANDOM, SHAPE_QUERIES, evaluate
 from xdsl_tpu.frontend.onnx.expand import cast_like, expanded, first_opset
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node, ValueType, is_uniform
 from xdsl_tpu.frontend.onnx.load import NEWEST_OPSET, opset_of
@@ -27,7 +29,6 @@ from xdsl_tpu.frontend.onnx.protos import (
 from xdsl_tpu.frontend.onnx.qdq import weight_scales
 from xdsl_tpu.frontend.onnx.refill import Stripped, stripped_weights
 from xdsl_tpu.frontend.onnx.sequences import SEQUENCES, refused
-from xdsl_tpu.frontend.onnx.unroll import UNROLLED
 
 FOLD_LIMIT = 1 << 26
 """Constants of more elements are only made when they need no storage of their own."""
@@ -61,6 +62,8 @@ class GraphBuilder:
         self._supported = supported
         self._opset = opset_of(model)
         self._stripped = stripped_weights(model)
+        self._composed = COMPOSED
+        self._assumed: Mapping[str, ValueType] = {}
         self._initializers: dict[str, TensorProto] = {}
         self._alias: dict[str, str] = {}
         self._unknown: set[str] = set()
@@ -155,7 +158,7 @@ class GraphBuilder:
         if (
             is_contrib
             or self._supported(node.op_type)
-            or node.op_type in FREE | COMPOSED.keys() | UNROLLED.keys() | SEQUENCES.keys()
+            or node.op_type in FREE | COMPOSED.keys() | LOOPS.keys() | SEQUENCES.keys()
         ):
             self._unknown.update(filter(None, node.outputs))
         else:
@@ -235,9 +238,9 @@ class GraphBuilder:
         return node.op_type in ELEMENTWISE and uniform
 
     def _append(self, node: Node, proto: onnx.NodeProto) -> None:
-        if node.op_type in UNROLLED:
-            return self._write_out(node, UNROLLED[node.op_type])
-        composition = COMPOSED.get(node.op_type) or ON_INTEGERS.get(node.op_type)
+        if node.op_type in LOOPS:
+            return self._write_out(node, LOOPS[node.op_type])
+        composition = self._composed.get(node.op_type) or ON_INTEGERS.get(node.op_type)
         if composition is None and not self._supported(node.op_type):
             return self._expand(node, proto)
         types = self._infer(node, proto)
@@ -245,6 +248,7 @@ class GraphBuilder:
             return self._reject(node, types)
         if composition is not None and self._compose(node, composition):
             return
+        types = [t or self._assumed.get(n) for t, n in zip(types, node.outputs, strict=True)]
         for index, (name, kind) in enumerate(zip(node.outputs, types, strict=True)):
             if name and kind is None:
                 return self._reject(node, f"the shape of its output '{name}' depends on data")
@@ -285,6 +289,32 @@ class GraphBuilder:
     def constant(self, name: str) -> Array | None:
         """The value of `name` when it is constant."""
         return self._graph.constant(self._resolve(name))
+
+    def kind(self, name: str) -> ValueType | None:
+        """Type of a value when it is known."""
+        return self._graph.types.get(self._resolve(name))
+
+    def inner(
+        self,
+        body: onnx.GraphProto,
+        inputs: Mapping[str, ValueType],
+        constants: Mapping[str, Array],
+        counters: Mapping[str, Array],
+    ) -> Graph | None:
+        """The graph of a body alone (see `cells.frames.Inside`), its layers step by step."""
+        opsets = [helper.make_opsetid("", self._opset)]
+        model = helper.make_model(body, opset_imports=opsets, ir_version=self._model.ir_version)
+        types: Mapping[str, ValueType] = {}
+        for known in ({**constants, **counters}, constants):
+            inner = GraphBuilder(model, self._base, inputs, lambda _: True)
+            inner._composed, inner._assumed = COMPOSED | WRITTEN_OUT, types
+            for name, value in known.items():
+                inner._graph.add_constant(name, value)
+            graph = inner.build()
+            if known is constants:
+                return None if inner.problems else graph
+            types = inner._graph.types
+        return None
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Static shape of a value; UnsupportedNode behind a node that could not be read."""
@@ -357,25 +387,6 @@ def _constant(node: Node) -> Array:
     dtypes |= {"value_float": np.float32, "value_floats": np.float32}
     return value if key == "value" else np.asarray(value, dtypes.get(key))
 
-
-def _shape(node: Node, shape: tuple[int, ...]) -> Array:
-    end = node.attributes.get("end")
-    return np.array(shape[slice(node.attribute("start", 0), end)], np.int64)
-
-
-def _size(node: Node, shape: tuple[int, ...]) -> Array:
-    return np.array(np.prod(shape), np.int64)
-
-
-def _eye_like(node: Node, shape: tuple[int, ...]) -> Array:
-    return np.eye(*shape, k=node.attribute("k", 0), dtype=np.float32)
-
-
-SHAPE_QUERIES: dict[str, Callable[[Node, tuple[int, ...]], Array]] = {
-    "EyeLike": _eye_like,
-    "Shape": _shape,
-    "Size": _size,
-}
 
 SAME_AS_INPUT = frozenset({"GroupNormalization"})
 """Ops ONNX infers no shape for although it is that of the input."""

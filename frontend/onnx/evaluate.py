@@ -220,3 +220,23 @@ RULES: dict[str, Rule] = {
     "Unsqueeze": _unsqueeze,
     "Where": _where,
 }
+
+
+def _shape(node: Node, shape: tuple[int, ...]) -> Array:
+    end = node.attributes.get("end")
+    return np.array(shape[slice(node.attribute("start", 0), end)], np.int64)
+
+
+def _size(node: Node, shape: tuple[int, ...]) -> Array:
+    return np.array(np.prod(shape), np.int64)
+
+
+def _eye_like(node: Node, shape: tuple[int, ...]) -> Array:
+    return np.eye(*shape, k=node.attribute("k", 0), dtype=np.float32)
+
+
+SHAPE_QUERIES: dict[str, Callable[[Node, tuple[int, ...]], Array]] = {
+    "EyeLike": _eye_like,
+    "Shape": _shape,
+    "Size": _size,
+}

@@ -113,9 +113,12 @@ def recurrent(body: Body) -> bool:
     False for layers that stay whole. One that only goes backwards becomes such a layer between
     two reversals of time.
     """
+    return _forward(body) if _stays_whole(body) else written_out(body)
+
+
+def written_out(body: Body) -> bool:
+    """Such a layer step by step, whatever `top` has."""
     node = body.node
-    if _stays_whole(body):
-        return _forward(body)
     batch_first = bool(node.attribute("layout", 0))
     steps, batch, size = body.shape(0)
     x = node.inputs[0]
@@ -279,3 +282,5 @@ def _stacked(body: Body, parts: Sequence[str]) -> str:
 
 
 COMPOSED: dict[str, Composition] = dict.fromkeys(GATES, recurrent)
+
+WRITTEN_OUT: dict[str, Composition] = dict.fromkeys(GATES, written_out)
