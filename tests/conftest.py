@@ -1,5 +1,6 @@
 """For all tests: programs that the compiler makes have no finding, and a busy machine is none."""
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,6 +13,9 @@ from xdsl_tpu.backend import codegen
 from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.program import Program
+
+# The tools are started hundreds of times: their sources are compiled once, whatever the shell says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")

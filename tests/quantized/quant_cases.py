@@ -12,6 +12,7 @@ from tests.kernels.harness import (
     Outcome,
     Shape,
     check_encoding,
+    fill,
     order,
     stored,
     tensor,
@@ -187,7 +188,7 @@ def execute(
 ) -> Array:
     """The output of a program on a machine full of ones bits."""
     machine = Machine(chip or load_chip(), numerics)
-    machine.memory.local.bytes[...] = 0xFF
+    fill(machine)
     machine.memory.write(program.coefficient_address, program.coefficients)
     for place, values in zip(program.inputs, inputs.values(), strict=True):
         machine.memory.write(place.address, stored(values, place.dtype.label))
