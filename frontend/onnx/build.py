@@ -290,6 +290,10 @@ class GraphBuilder:
         """The value of `name` when it is constant."""
         return self._graph.constant(self._resolve(name))
 
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self._graph.nodes)
+
     def kind(self, name: str) -> ValueType | None:
         """Type of a value when it is known."""
         return self._graph.types.get(self._resolve(name))

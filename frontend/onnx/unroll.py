@@ -12,6 +12,9 @@ from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
 MOST_TURNS = 4096
 
+MOST_NODES = 1 << 15
+"""A loop may become so many: at some seconds for each hundred, more are not worth waiting for."""
+
 
 class Host(Protocol):
     """The graph that the bodies become part of."""
@@ -32,6 +35,10 @@ class Host(Protocol):
         """Give a value another name."""
         ...
 
+    def size(self) -> int:
+        """How many nodes there are."""
+        ...
+
 
 def loop(host: Host, node: Node) -> None:
     """Loop: turns until the trip count, or until the body's condition is a constant False."""
@@ -41,7 +48,7 @@ def loop(host: Host, node: Node) -> None:
     states, first = list(node.inputs[2:]), next(filter(None, node.outputs))
     kept = len(states)
     gathered: list[list[str]] = [[] for _ in node.outputs[kept:]]
-    turn = 0
+    turn, before = 0, host.size()
     while (going is None or going.item()) and (count is None or turn < count.item()):
         _check(turn)
         prefix = f"{first}/{turn}"
@@ -53,6 +60,8 @@ def loop(host: Host, node: Node) -> None:
             values.append(value)
         going = _known(host, going_name, "condition")
         turn += 1
+        if turn == PROBE and count is not None:
+            _check_size(host.size() - before, int(count.item()))
     _finish(host, node, states, gathered, [0] * len(gathered))
 
 
@@ -67,8 +76,11 @@ def scan(host: Host, node: Node) -> None:
     turns = host.shape(scanned[0])[axes[0]]
     first, kept = next(filter(None, node.outputs)), len(states)
     gathered: list[list[str]] = [[] for _ in range(outputs)]
+    before = host.size()
     for turn in range(turns):
         _check(turn)
+        if turn == PROBE:
+            _check_size(host.size() - before, turns)
         prefix = f"{first}/{turn}"
         parts = [
             part(host, name, axis, (at, at + 1), f"{prefix}/{place}")
@@ -95,6 +107,21 @@ def scan(host: Host, node: Node) -> None:
 def _check(turn: int) -> None:
     if turn >= MOST_TURNS:
         raise UnsupportedNode(f"it has more than {MOST_TURNS} turns")
+
+
+PROBE = 4
+"""After so many turns it is known how many nodes one takes."""
+
+
+def _check_size(nodes: int, turns: int) -> None:
+    """UnsupportedNode where all turns would be too many nodes, these being those of `PROBE`."""
+    each = nodes // PROBE
+    if each * turns > MOST_NODES:
+        raise UnsupportedNode(
+            f"its {turns:,} turns of {each:,} ops would be {each * turns:,} ops, more than "
+            f"{MOST_NODES:,}: a turn is no LSTM, GRU or RNN alone, which would be one op; export "
+            "it with fewer turns, or what one turn does as a network that is given its states"
+        )
 
 
 def _known(host: Host, name: str, what: str) -> Array | None:

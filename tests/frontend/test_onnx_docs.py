@@ -23,6 +23,7 @@ def test_every_converter_is_reached() -> None:
     assert CONVERTERS.keys() & COMPOSED.keys() == {
         "BatchNormalization",
         "ConvTranspose",
+        "CumSum",
         "GRU",
         "GridSample",
         "LSTM",

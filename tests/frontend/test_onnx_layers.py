@@ -9,6 +9,8 @@ import pytest
 from onnx import helper
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.dialects.weights import weights_of
+
 Agree = Callable[..., ModuleOp]
 RNG = np.random.default_rng(4)
 
@@ -298,6 +300,21 @@ def test_where_a_maximum_is(agree: Agree, order: int) -> None:
 
 def test_global_lp_pool(agree: Agree) -> None:
     agree(helper.make_node("GlobalLpPool", ["x"], ["y"], p=2), {"x": X})
+
+
+@pytest.mark.parametrize("size", [1, 2048, 2049, 4096])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_sums_of_so_many(agree: Agree, size: int, exclusive: int, reverse: int) -> None:
+    node = helper.make_node("CumSum", ["x", "a"], ["y"], exclusive=exclusive, reverse=reverse)
+    agree(node, {"x": random(2, size, 2)}, {"a": np.array(-2, np.int64)})
+
+
+def test_sums_over_many_need_no_large_matrix(agree: Agree) -> None:
+    node = helper.make_node("CumSum", ["x", "a"], ["y"], exclusive=1)
+    module = agree(node, {"x": random(1, 20000)}, {"a": np.array(1, np.int64)})
+    sizes = [weight.size for weight in weights_of(module).values()]
+    assert max(sizes, default=0) <= 192 * 192
 
 
 @pytest.mark.parametrize("exclusive", [0, 1])

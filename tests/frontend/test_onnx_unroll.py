@@ -75,6 +75,18 @@ def test_loop_that_depends_on_data(model_of: ModelOf) -> None:
         import_onnx(model)
 
 
+def test_loop_that_would_be_too_large(model_of: ModelOf) -> None:
+    body = doubling(helper.make_node("Identity", ["go"], ["more"]))
+    for place in range(20):
+        body.node.append(helper.make_node("Exp", ["next"], [f"e{place}"]))
+        body.node.append(helper.make_node("Add", ["next", f"e{place}"], [f"s{place}"]))
+    inputs = {"x": random(3), "start": random(3)}
+    constants = {"n": np.array(1000), **shapes(1000)}
+    model = model_of(loop("n", "", body), inputs, constants, ["y", "z"], 17)
+    with pytest.raises(TpuError, match=r"its 1,000 turns of 42 ops would be 42,000 ops"):
+        import_onnx(model)
+
+
 @pytest.mark.parametrize(("axis", "backwards"), [(0, 0), (1, 0), (1, 1)])
 def test_scan(agree: Agree, axis: int, backwards: int) -> None:
     nodes = [

@@ -11,6 +11,7 @@ from xdsl_tpu.frontend.onnx.compose import (
     special,
     spectrum,
     statistics,
+    sums,
     transposed,
 )
 from xdsl_tpu.frontend.onnx.compose.body import Body, Composition
@@ -26,6 +27,7 @@ COMPOSED: dict[str, Composition] = {
     **special.COMPOSED,
     **spectrum.COMPOSED,
     **statistics.COMPOSED,
+    **sums.COMPOSED,
     **transposed.COMPOSED,
 }
 """ONNX op type to the function that writes such a node out."""
