@@ -5,7 +5,7 @@ so it does around an op that has no local form. That is weighed against lanes th
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import TensorType
@@ -198,30 +198,80 @@ class SureChooser(Chooser):
 
     prices: Prices = field(kw_only=True)
     _passes: dict[Operation, float] = field(default_factory=dict[Operation, float])
+    _products: dict[tuple[Operation, Lanes], float] = field(
+        default_factory=dict[tuple[Operation, Lanes], float]
+    )
 
     def better(self, component: Component, chosen: Lanes | None) -> Lanes | None:
         """Images and channels that fill the lanes, where those `chosen` do not and they are better
         than these; else the ones chosen."""
-        stands = min(lanes_of(shape_of(value)).channels for value in component.values)
-        if not self._leaves_empty(stands if chosen is None else chosen.channels):
-            return chosen
-        full = (one for one in self.options(component) if not self._leaves_empty(one.channels))
-        costs = {lanes: self.cost(component, lanes) for lanes in full}
+        costs = {lanes: self.cost(component, lanes) for lanes in self.filling(component, chosen)}
         best = min(costs, key=lambda lanes: costs[lanes], default=None)
         if best is None:
             return chosen
         now = self.as_it_stands(component) if chosen is None else self.cost(component, chosen)
         return best if costs[best] < WORTH * now else chosen
 
+    def filling(self, component: Component, chosen: Lanes | None) -> list[Lanes]:
+        """Images and channels that fill the lanes, where those `chosen` do not."""
+        stands = min(lanes_of(shape_of(value)).channels for value in component.values)
+        if not self._leaves_empty(stands if chosen is None else chosen.channels):
+            return []
+        return [one for one in self.options(component) if not self._leaves_empty(one.channels)]
+
+    def work(self, op: LaneView, lanes: Lanes | None) -> float:
+        """What an op takes with its values under some lanes, or as they stand."""
+        if lanes is None or isinstance(op, LocalReshape):
+            return self._op(op, lanes)
+        view = op.viewed(lanes)
+        if view is not None and not self._is_refused(op, view):
+            return self._work(op, lanes)
+        given = (op.operands[index] for index in op.followed())
+        return sum(map(self._transfer, (op.results[0], *given)))
+
+    def met(self, ports: Sequence[Port], lanes: Lanes | None) -> tuple[float, set[Lanes]]:
+        """What is lost where a value under some lanes meets ports, and the lanes that these ask
+        for instead."""
+        lost = sum(self._crossing(port, lanes) for port in ports)
+        others = {
+            port.lanes
+            for port in ports
+            if lanes is not None and not port.takes(lanes) and not self._is_global(port.op)
+        }
+        return lost, others
+
+    def stored(self, value: SSAValue, made: Lanes, read: Lanes) -> float:
+        """A way through DDR from some lanes to others, in runs of a row of either."""
+        size = size_in_bytes(value)
+        runs = max(made.rows, read.rows) * self.chip.ddr_row_bytes
+        return self._transfer(value) * max(1.0, runs / max(size, 1))
+
     def _work(self, op: LaneView, lanes: Lanes) -> float:
+        if isinstance(op, tpu.MatMulOp):
+            if (op, lanes) not in self._products:
+                self._products[op, lanes] = self._product(op, lanes)
+            return self._products[op, lanes]
         if op not in self._passes:
             self._passes[op] = self._measured(op)
         return self._passes[op] * super()._work(op, lanes)
 
+    def _product(self, op: tpu.MatMulOp, lanes: Lanes) -> float:
+        """What the commands of a product take under some lanes: how full these are, and how many
+        rows each command has, is not all that matters."""
+        view = op.viewed(lanes)
+        if view is not None:
+            trial = viewed_op(op, view, map(_stand_in, op.operands, view.operands))
+            cycles = self.prices.compute(trial, Part(self.chip.lanes))
+            trial.drop_all_references()
+            self.prices.forget(trial)
+            if cycles:
+                return cycles
+        return super()._work(op, lanes)
+
     def _measured(self, op: LaneView) -> float:
-        """What commands of an op take for each pass over its result as it stands; one of a product,
-        whose time depends on more than how full the lanes are, and of what has no local form."""
-        if isinstance(op, tpu.MatMulOp) or self._is_global(op):
+        """What commands of an op take for each pass over its result as it stands; one of what has
+        no local form."""
+        if self._is_global(op):
             return 1.0
         cycles = self.prices.compute(op, Part(self.chip.lanes))
         one = super()._work(op, lanes_of(shape_of(op.results[0])))

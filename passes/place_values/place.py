@@ -15,6 +15,7 @@ from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.place_values.changes import Changes
 from xdsl_tpu.passes.place_values.choose import Chooser, SureChooser
 from xdsl_tpu.passes.place_values.components import components
+from xdsl_tpu.passes.place_values.mixed import mixed
 from xdsl_tpu.passes.place_values.repeat import Repeater
 from xdsl_tpu.passes.place_values.rewrite import Rewriter
 from xdsl_tpu.passes.tensors import functions
@@ -35,10 +36,11 @@ class PlaceValuesPass(ModulePass):
     In a layer group the first two sizes of a value are its images and its channels, one channel a
     lane. Ops that compute the same under several shapes (`dialects/interfaces/lane_view.py`) are
     written so that as many values as possible, by their bytes, need not leave local memory, and
-    come and go in long runs; where nothing is gained they stay as they are. A matrix for each head
-    is written for each window where the scores can then be seen as products see them, if loading
-    that takes less than half of what is gained. `chip` is a name or a `.toml` description, by
-    default `module.chip`.
+    come and go in long runs; where nothing is gained they stay as they are. Where that leaves lanes
+    empty, parts of what is linked may fill them, and what lies between is stored. A matrix for each
+    head is written for each window where the scores can then be seen as products see them, if
+    loading that takes less than half of what is gained. `chip` is a name or a `.toml` description,
+    by default `module.chip`.
 
     With `in_lanes` small values may change their lanes within local memory (`lane-moves`), so that
     an op that its neighbours' lanes do not suit can have its own:
@@ -66,7 +68,12 @@ class PlaceValuesPass(ModulePass):
             chosen: dict[SSAValue, Lanes] = {}
             for component in components(computing_ops(block)):
                 repeater.repeat(component)
-                lanes = sure.better(component, chooser.choose(component))
+                first = chooser.choose(component)
+                parts = mixed(sure, component, first)
+                if parts is not None:
+                    chosen |= parts
+                    continue
+                lanes = sure.better(component, first)
                 if lanes is not None:
                     chosen |= dict.fromkeys(component.values, lanes)
                     chosen |= chooser.exceptions(component, lanes)

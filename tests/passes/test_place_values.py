@@ -308,6 +308,29 @@ def test_many_passes_want_full_lanes(measured: bool, monkeypatch: pytest.MonkeyP
     assert lanes_of(shape_of(active.output)) == (Lanes(1, 1024) if measured else Lanes(256, 4))
 
 
+@pytest.mark.parametrize(("rows", "mixed"), [(16, True), (32, True), (33, False), (64, False)])
+def test_between_windows_products_fill_the_lanes(rows: int, mixed: bool) -> None:
+    """Scores of windows have a window an image; what works row by row behind them has all rows over
+    all lanes where windows leave half of these empty, and they are stored in between."""
+    windows, width = 1024 // rows, 96
+    net = Net()
+    value = net.input("x", windows, rows, width)
+    turned = net.op(top.PermuteOp, "turned", (value,), order=[0, 2, 1])
+    scores = net.op(top.MatMulOp, "scores", (value, turned, net.none))
+    scores = net.op(top.SoftmaxOp, "softmax", (scores,), axis=2)
+    value = net.op(top.MatMulOp, "attended", (scores, value, net.none))
+    for number in range(3):
+        up, down = (net.weight(f"w{number}{n}", *s) for n, s in enumerate([(96, 384), (384, 96)]))
+        wide = net.op(top.MatMulOp, f"up{number}", (value, up, net.none))
+        wide = net.op(top.GELUOp, f"active{number}", (wide,))
+        value = net.op(top.MatMulOp, f"down{number}", (wide, down, net.none))
+    after = assert_same_numbers(net.module(value), PASSES)
+    lanes = {lanes_of(shape_of(op.output)) for op in ops_of(after, tpu.ActiveOp)}
+    scores_lanes = lanes_of(shape_of(ops_of(after, tpu.SoftmaxOp)[0].output))
+    assert scores_lanes == Lanes(windows, rows)
+    assert lanes == {Lanes(1, windows * rows) if mixed else Lanes(windows, rows)}
+
+
 def test_lanes_that_stay_empty_make_changes_dear() -> None:
     """A change of 384 images of 7 channels takes as many passes as images; that of as many numbers
     in 8 images of 128 channels takes few."""
