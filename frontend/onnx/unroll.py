@@ -161,6 +161,13 @@ def reshape(host: Host, name: str, shape: Sequence[int], output: str) -> str:
     return output
 
 
+def axis_within(axis: int, rank: int) -> int:
+    """An axis counted from the front; UnsupportedNode when a tensor of this rank has none such."""
+    if not -rank <= axis < rank:
+        raise UnsupportedNode(f"its axis {axis} is not one of a tensor of rank {rank}")
+    return axis % rank
+
+
 def _finish(
     host: Host,
     node: Node,
@@ -180,7 +187,7 @@ def _finish(
         spread: list[str] = []
         for place, value in enumerate(values):
             shape = [*host.shape(value)]
-            shape.insert(axis % (len(shape) + 1), 1)
+            shape.insert(axis_within(axis, len(shape) + 1), 1)
             spread.append(reshape(host, value, shape, f"{name}/{place}/spread"))
         host.visit(helper.make_node("Concat", spread, [name], name, axis=axis))
 

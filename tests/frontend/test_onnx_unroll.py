@@ -1,6 +1,7 @@
 """Loops whose number of turns is known: the same numbers as onnxruntime's."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -109,3 +110,58 @@ def test_scan(agree: Agree, axis: int, backwards: int) -> None:
     shape = [4, 4]
     shape[axis] = 3
     agree(node, {"start": random(4), "x": random(*shape)}, {}, ["last", "all"])
+
+
+def dropped_output(node: onnx.NodeProto) -> None:
+    node.attribute[0].g.output.pop()
+
+
+def no_outputs(node: onnx.NodeProto) -> None:
+    node.attribute[0].g.ClearField("output")
+
+
+def dropped_input(node: onnx.NodeProto) -> None:
+    node.input.pop()
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (dropped_output, "its body has 2 outputs where it needs 3: a condition, its states"),
+        (no_outputs, "its body has 0 outputs where it needs 3"),
+        (dropped_input, "its body has 3 inputs where it needs 2: its turn"),
+    ],
+)
+def test_a_loop_and_its_body_that_differ(
+    model_of: ModelOf, damage: Callable[[onnx.NodeProto], None], reason: str
+) -> None:
+    nodes = loop("n", "go", doubling(helper.make_node("Identity", ["go"], ["more"])))
+    damage(nodes[0])
+    constants = {"n": np.array(4), "go": np.array(True), **shapes(4)}
+    model = model_of(nodes, {"x": random(3), "start": random(3)}, constants, ["y"], 17)
+    with pytest.raises(TpuError, match=rf"'last' \(Loop.*{reason}"):
+        import_onnx(model)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"num_scan_inputs": 3}, "its num_scan_inputs is 3, of 2 inputs"),
+        ({"num_scan_inputs": 0}, "its num_scan_inputs is 0, of 2 inputs"),
+        ({"num_scan_inputs": 1, "scan_input_axes": [2]}, "its axis 2 is not one of a tensor"),
+        ({"num_scan_inputs": 1, "scan_output_axes": [-3]}, "its axis -3 is not one of a tensor"),
+        ({"num_scan_inputs": 1, "scan_output_axes": [0, 0]}, "axes are .0, 0., not 1 numbers"),
+        ({"num_scan_inputs": 2}, r"its scanned inputs have .3, 4. turns"),
+    ],
+)
+def test_a_scan_and_its_body_that_differ(
+    model_of: ModelOf, attributes: dict[str, Any], reason: str
+) -> None:
+    nodes = [helper.make_node("Add", ["total", "part"], ["sum"])]
+    nodes.append(helper.make_node("Identity", ["sum"], ["seen"]))
+    outputs = [info("sum", F, 4), info("seen", F, 4)]
+    body = helper.make_graph(nodes, "body", [info("total", F, 4), info("part", F, 4)], outputs)
+    node = helper.make_node("Scan", ["start", "x"], ["last", "all"], body=body, **attributes)
+    model = model_of([node], {"start": random(4), "x": random(3, 4)}, {}, ["all"], 17)
+    with pytest.raises(TpuError, match=rf"'last' \(Scan.*{reason}"):
+        import_onnx(model)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from xdsl_tpu.frontend.onnx.cells.check import check
 from xdsl_tpu.frontend.onnx.cells.layers import as_layers
 from xdsl_tpu.frontend.onnx.cells.turns import Inside
 from xdsl_tpu.frontend.onnx.graph import Node
@@ -9,6 +10,7 @@ from xdsl_tpu.frontend.onnx.unroll import UNROLLED
 
 
 def _written(host: Inside, node: Node) -> None:
+    check(host, node)
     if not as_layers(host, node):
         UNROLLED[node.op_type](host, node)
 

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from xdsl_tpu.frontend.onnx.evaluate import Inputs, evaluate
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node, ValueType
 from xdsl_tpu.frontend.onnx.sequences import Lists
 
@@ -275,3 +276,11 @@ def proto(node: Node) -> onnx.NodeProto:
     """The message of a node."""
     attributes: dict[str, Any] = node.attributes
     return helper.make_node(node.op_type, node.inputs, node.outputs, **attributes)
+
+
+def evaluated(node: Node, message: onnx.NodeProto, inputs: Inputs) -> list[Array]:
+    """Outputs of a node of a body; NoLayerError where it cannot be evaluated."""
+    try:
+        return evaluate(node, message, inputs)
+    except Exception as error:  # the reference implementation raises what it likes
+        raise NoLayerError(f"'{node.title}' cannot be evaluated: {error}") from error

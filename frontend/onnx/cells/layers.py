@@ -13,7 +13,8 @@ from xdsl_tpu.frontend.onnx.cells.step import Step
 from xdsl_tpu.frontend.onnx.cells.turns import Turns, turns
 from xdsl_tpu.frontend.onnx.compose.recurrent import USUAL
 from xdsl_tpu.frontend.onnx.graph import Node
-from xdsl_tpu.frontend.onnx.unroll import constant, part, reshape
+from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
+from xdsl_tpu.frontend.onnx.unroll import axis_within, constant, part, reshape
 
 
 def as_layers(host: Inside, node: Node) -> bool:
@@ -25,7 +26,7 @@ def as_layers(host: Inside, node: Node) -> bool:
         for one in found.collected:
             if one.value not in found.series:
                 raise NoLayerError(f"'{one.output}' is no state of a cell")
-    except Exception:  # whatever a body raises that is evaluated: it is written turn by turn
+    except (NoLayerError, UnsupportedNode):
         return False
     for sequence, (layer, step) in layers.items():
         _add(host, found, sequence, layer, step)
@@ -167,7 +168,7 @@ def _collect(host: Inside, found: Turns, one: Collected) -> None:
                 for turn in range(found.count)
             ),
         ]
-    elif axis := one.axis % len(shape):
+    elif axis := axis_within(one.axis, len(shape)):
         whole = reshape(host, whole, shape, f"{one.output}/elements")
         order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
         host.visit(helper.make_node("Transpose", [whole], [one.output], one.output, perm=order))

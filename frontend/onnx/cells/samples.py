@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_tpu.frontend.onnx.cells.frames import NoLayerError, proto
-from xdsl_tpu.frontend.onnx.evaluate import evaluate
+from xdsl_tpu.frontend.onnx.cells.frames import NoLayerError, evaluated, proto
 from xdsl_tpu.frontend.onnx.graph import FLOATS, Array, Graph, Node
 from xdsl_tpu.frontend.onnx.protos import dtype_name
 
@@ -78,7 +77,7 @@ def _apply(node: Node, inputs: Sequence[Sampled], count: int) -> Sequence[Sample
 
 def _evaluate(node: Node, inputs: Sequence[Sampled]) -> list[Array]:
     given = [v.data if name else None for name, v in zip(node.inputs, inputs, strict=True)]
-    return evaluate(node, proto(node), given)
+    return evaluated(node, proto(node), given)
 
 
 def _moved(node: Node) -> int:

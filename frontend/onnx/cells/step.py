@@ -119,6 +119,8 @@ class Step:
                 found[depth].append(node)
                 depth += 1
             level.update(dict.fromkeys(node.outputs, depth))
+        if not found[0]:
+            raise NoLayerError("it has no activations")
         return found
 
 

@@ -12,11 +12,12 @@ from xdsl_tpu.frontend.onnx.cells.frames import (
     NoLayerError,
     Series,
     State,
+    evaluated,
     frame,
     proto,
 )
 from xdsl_tpu.frontend.onnx.cells.samples import MOVEMENT
-from xdsl_tpu.frontend.onnx.evaluate import RANDOM, evaluate
+from xdsl_tpu.frontend.onnx.evaluate import RANDOM
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node
 from xdsl_tpu.frontend.onnx.unroll import MOST_TURNS
 
@@ -134,7 +135,7 @@ def _simulate(
         values = {**current, outer.number: np.array(turn, np.int64)}
         for node, message in nodes:
             inputs = [_value(values, graph, name) if name else None for name in node.inputs]
-            values.update(zip(node.outputs, evaluate(node, message, inputs), strict=False))
+            values.update(zip(node.outputs, evaluated(node, message, inputs), strict=False))
         for name, value in values.items():
             seen.setdefault(name, []).append(value)
         current = {state.name: _value(values, graph, state.following) for state in counting}
@@ -184,7 +185,7 @@ class _Views:
         message = proto(node)
         if not self._varying.keys() & {*node.inputs}:
             inputs = [index if one == name else constants.get(one) for one in node.inputs]
-            taken = evaluate(node, message, inputs)
+            taken = evaluated(node, message, inputs)
             self._known.update(
                 {one: (source, v) for one, v in zip(node.outputs, taken, strict=False)}
             )
@@ -199,7 +200,7 @@ class _Views:
                 else constants.get(one)
                 for one in node.inputs
             ]
-            taken.append(evaluate(node, message, inputs)[0])
+            taken.append(evaluated(node, message, inputs)[0])
         return self._along_an_axis(source, taken) if len(node.outputs) == 1 else None
 
     def _along_an_axis(self, source: str, taken: Sequence[Array]) -> Series | None:
