@@ -174,8 +174,9 @@ def _what(row: Row) -> str:
 def _print(found: Diagnosis, helps: list[str], program: Program) -> None:
     console = Console()
     if not found.found:
+        clean = "nothing found in the outputs" if found.harmless else "nothing found"
         console.print(
-            f"nothing found: {found.commands:,} commands of {program.name} {program.quantize}",
+            f"{clean}: {found.commands:,} commands of {program.name} {program.quantize}",
             highlight=False,
         )
     else:

@@ -169,7 +169,8 @@ class _Watched:
     def look_at(self, found: Diagnosis) -> bool:
         """Give the rows the ranges of their operands, from a run as far as the last of them.
 
-        True when a row that claims finite operands has others: then something was overlooked.
+        True when a row that claims finite operands has others in memory: then something was
+        overlooked.
         """
         rows = [*found.found, *found.harmless[:MOST_HARMLESS]]
         wanted = {row.step: [one for one in rows if one.step == row.step] for row in rows}
@@ -186,7 +187,7 @@ class _Watched:
             for row in here:
                 row.operands, row.results = operands, results
                 row.explanation = row.explanation or explain(row, step.command)
-                others = any(one.nan + one.infinite for one in operands)
+                others = any(one.nan + one.infinite for one in operands if one.shape)
                 overlooked |= row.fault in (Fault.INVALID, Fault.OVERFLOW) and others
             if step.index == last:
                 break

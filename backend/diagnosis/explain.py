@@ -40,6 +40,8 @@ def _invalid(row: Row, command: Command) -> str:
         return "the root of a negative number"
     if command.form.name in _SUMS:
         return f"sums beyond {_GREATEST[row.dtype]} with both signs"
+    if any(one.nan for one in row.operands if not one.shape):
+        return "the function has no value there, as roots and logarithms of negative numbers"
     return ""
 
 

@@ -159,8 +159,7 @@ class Observer:
         old_nan = np.zeros(mask.shape, np.bool_)
         for operand in self._operands:
             old_nan |= operand.nan if operand.nan.shape == mask.shape else operand.nan.any()
-        if self._meant(step, kind):
-            numbers[mask & (numbers == 0)] = Origins.STORED
+        numbers[self._meant(step, kind, mask, nan) & (numbers == 0)] = Origins.STORED
         from_infinity = nan & (numbers != 0) & ~old_nan
         created = mask & (numbers == 0)
         for fault, where in (
@@ -173,17 +172,24 @@ class Observer:
                 numbers[where] = self._event(step, fault, kind, where, parents)
         return np.where(mask, numbers, spoilt_by)
 
-    def _meant(self, step: Step, kind: Element) -> bool:
-        """Whether a constant operand is infinite, or only bits are handled."""
+    def _meant(self, step: Step, kind: Element, mask: Mask, nan: Mask) -> Mask:
+        """Which of these infinities and NaNs are no fault of the command.
+
+        All where only bits are handled or a constant operand is infinite. A constant NaN is what a
+        kernel puts where its function has no value: that fault begins here.
+        """
         command = step.command
         if (command.form.name, command.function) in _BIT_OPERATIONS:
-            return True
+            return mask
+        constants = [np.zeros(0, unsigned(kind.size))]
         for name in ("opd0", "opd1", "opd2", "opd3"):
             if command[f"{name}_const"] and element_like(command, name, kind) is kind:
                 bits = np.full(1, command[f"{name}_addr"] & (2 ** (8 * kind.size) - 1))
-                if not_finite(bits.astype(unsigned(kind.size)), kind).any():
-                    return True
-        return False
+                constants.append(bits.astype(unsigned(kind.size)))
+        bits = np.concatenate(constants)
+        if not not_finite(bits, kind).any():
+            return np.zeros(mask.shape, np.bool_)
+        return mask & ~nan if is_nan(bits, kind).any() else mask
 
     def _event(
         self, step: Step, fault: Fault, kind: Element, where: Mask, parents: set[int]

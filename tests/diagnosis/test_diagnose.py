@@ -1,5 +1,6 @@
 """Infinities, NaNs, saturation and unwritten reads: the first command, and what is harmless."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,21 @@ def rooted(emitter: Emitter, local: Tensors) -> LocalTensor:
     return local(1, F32)
 
 
+def of_positive(emitter: Emitter, local: Tensors) -> LocalTensor:
+    """As kernels of roots and logarithms do: NaN where the function has no value."""
+    x, y = local(0, F32), local(1, F32)
+    with emitter.layer("bad", "tpu.Active"):
+        emitter.select(Compare.EQUAL, y, x, 0.0, -math.inf, math.nan)
+        emitter.select(Compare.GREATER, y, x, 0.0, x, y)
+    return y
+
+
+def of_positive_then(emitter: Emitter, local: Tensors) -> LocalTensor:
+    of_positive(emitter, local)
+    emitter.select(Compare.GREATER, local(2, F32), local(0, F32), 0.0, local(1, F32), 1.0)
+    return local(2, F32)
+
+
 CASES = {
     "product": (binary(Arith.MUL), F16, (300.0, 300.0), Fault.OVERFLOW, "beyond 65,504"),
     "sum": (binary(Arith.ADD), F16, (60000.0, 60000.0), Fault.OVERFLOW, "where f16 ends"),
@@ -54,6 +70,7 @@ CASES = {
     "pole": (divided, F32, (1.0, 0.0), Fault.OVERFLOW, "division by zero"),
     "0/0": (divided, F32, (0.0, 0.0), Fault.INVALID, "0 / 0"),
     "root": (rooted, F32, (-1.0,), Fault.OVERFLOW, "root of a negative number"),
+    "domain": (of_positive, F32, (-1.0,), Fault.INVALID, "no value there"),
 }
 
 
@@ -75,6 +92,15 @@ def test_first_bad_number(name: str, numerics: Any) -> None:
     assert row.outputs == ["y"]
     assert found.not_finite == {"y": np.prod(SHAPE)}
     assert found.harmless == []
+
+
+def test_a_hidden_nan_and_a_pole_that_is_meant() -> None:
+    """NaNs that a select leaves aside are listed, as what they are; the log of 0 is no fault."""
+    found = diagnosed(program(of_positive_then, 1, F32), (-1.0,))
+    (row,) = found.harmless
+    assert (found.found, row.fault, row.place.layer) == ([], Fault.INVALID, "bad")
+    found = diagnosed(program(of_positive, 1, F32), (0.0,))
+    assert (found.found, found.harmless) == ([], [])
 
 
 def test_nothing_is_found_where_nothing_is_wrong() -> None:

@@ -80,8 +80,21 @@ def test_cause_and_what_helps(call: Run, compile_: Callable[..., Path], tmp_path
 def test_masks_are_clean(call: Run, compile_: Callable[..., Path]) -> None:
     done = call("tpu-run", compile_(masked()), "--find-bad")
     assert done.status == 0
-    assert done.out.startswith("nothing found: ")
+    assert done.out.startswith("nothing found in the outputs: ")
     assert "what helps" not in done.out
+
+
+def test_hidden_numbers_are_in_the_first_line(call: Run, compile_: Callable[..., Path]) -> None:
+    """Logarithms of negative numbers that a Where leaves aside are no finding, and are there."""
+    b = Builder(6)
+    positive = b.node("Greater", ["x", b.constant("zero", 0.0)], "positive")
+    x = b.node("Where", [positive, b.node("Log", ["x"], "log"), "x"], "y")
+    assert x == "y"
+    done = call("tpu-run", compile_(b.model({"x": (1, 64)}, {"y": (1, 64)})), "--find-bad")
+    assert done.status == 0
+    assert done.out.startswith("nothing found in the outputs: ")
+    assert "infinities and NaNs that no output comes from" in done.out
+    assert "NaN from finite" in done.out
 
 
 def test_bad_threshold_saturates(call: Run, compile_: Callable[..., Path], tmp_path: Path) -> None:
