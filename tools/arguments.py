@@ -11,6 +11,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 _SHAPES = "--input-shapes"
+_ELSEWHERE = {
+    **dict.fromkeys(("--target", "--processor", "--arch", "--device"), "--chip"),
+    **dict.fromkeys(("--batch", "--batch-size", "--shape", "--shapes"), _SHAPES),
+    **dict.fromkeys(("--precision", "--dtype", "--type", "--mode"), "--quantize"),
+    **dict.fromkeys(("--fp16", "--bf16", "--fp32", "--int8"), "--quantize"),
+    **dict.fromkeys(("--reference", "--golden", "--verify"), "--compare"),
+    **dict.fromkeys(("--profile", "--trace"), "--timeline"),
+}
+"""What other compilers and runtimes call options; each is suggested by tools that have it."""
+_LIKE = 0.7
 _SHAPE = re.compile(r"=\d+(?:x\d+)*$")
 
 
@@ -24,10 +34,13 @@ class Parser(argparse.ArgumentParser):
         self.register("type", Path, _path)
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2, the message and, for a misspelt option, the one that is like it."""
+        """Exit with status 2, the message and, for an option that is misspelt or called so
+        elsewhere, the one that is meant."""
         found = re.search(r"unrecognized arguments: (--[^\s=]+)", message)
         known = [name for action in self._actions for name in action.option_strings]
-        near = get_close_matches(found[1], known, 1) if found else []
+        near = get_close_matches(found[1], known, 1, _LIKE) if found else []
+        if found and _ELSEWHERE.get(found[1]) in known:
+            near = [_ELSEWHERE[found[1]]]
         hint = f"; did you mean {near[0]}?" if near else ""
         usage = f"usage: {self.prog} [options] ..., {self.prog} --help lists them"
         self.exit(2, f"{usage}\n{self.prog}: error: {message}{hint}\n")

@@ -32,19 +32,28 @@ def _table(
     grid: Grid, rows: Sequence[tuple[Point, Result]], count: int, whole: bool = True
 ) -> Table:
     """The first `count` figures; what a column has no room for is folded unless `whole`."""
-    table = Table()
-    table.add_column("model", overflow="fold")
-    for name in ("format", *(short_name(key) for key in grid)):
-        table.add_column(name, no_wrap=whole, overflow="fold")
-    for name in FIGURES[:count]:
-        table.add_column(name, justify="right", no_wrap=whole, overflow="fold")
+    headers = ["format", *(short_name(key) for key in grid), *FIGURES[:count]]
     names = [point.model for point, _ in rows]
     first: dict[str, int] = {}
+    cells: list[list[str]] = []
     for point, result in rows:
-        cells = [point.quantize, *(str(value) for _, value in point.changes)]
         done = result["status"] == "done"
         figures = [*_figures(result, first, point.model)] if done else ["failed"]
-        table.add_row(Name(point.model, names) if whole else point.model, *cells, *figures[:count])
+        figures = [*figures, *[""] * count][:count]
+        cells.append([point.quantize, *(str(value) for _, value in point.changes), *figures])
+    table = Table()
+    table.add_column("model", overflow="fold", min_width=len("model"))
+    for index, name in enumerate(headers):
+        table.add_column(
+            name,
+            justify="right" if index >= len(headers) - count else "left",
+            no_wrap=whole,
+            overflow="fold",
+            # Rich measures words, whether or not they may be parted.
+            min_width=max(len(row[index]) for row in (headers, *cells)) if whole else None,
+        )
+    for name, row in zip(names, cells, strict=True):
+        table.add_row(Name(name, names) if whole else name, *row)
     return table
 
 

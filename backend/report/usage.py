@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa import Engine
+from xdsl_tpu.backend.operands import accesses
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report.work import work_of
 from xdsl_tpu.backend.timing import Timeline
+from xdsl_tpu.backend.timing.gdma_cost import address
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class Floor:
     """Cycles that no order of commands is faster than.
 
     `array`: the multiply-accumulates at the array's peak. `compute`: the program's TIU commands
-    back to back. `ddr`: coefficients, inputs and outputs moved once, at the peak rates. `dma`:
-    the program's GDMA commands back to back. Of several cores the first and third are as if shared
+    back to back. `ddr`: coefficients, inputs and outputs moved once, at the peak rates; of tables
+    the rows that are looked up. `dma`: the program's GDMA commands back to back. Of several cores the first and third are as if shared
     out evenly, each core with all of DDR's rate; the others are of the core that has most.
     """
 
@@ -77,8 +79,36 @@ def floor(program: Program, timelines: Sequence[Timeline], chip: Chip) -> Floor:
     array = sum(
         work_of(command, chip).array_cycles for core in program.cores for command in core.tiu
     )
-    loaded = program.coefficients.size + sum(tensor.bytes for tensor in program.inputs)
+    loaded = coefficient_bytes(program, chip) + sum(tensor.bytes for tensor in program.inputs)
     stored = sum(tensor.bytes for tensor in program.outputs)
     ddr = loaded / chip.load_bytes_per_cycle + stored / chip.store_bytes_per_cycle
     compute, dma = (max(one.busy[engine] for one in timelines) for engine in Engine)
     return Floor(math.ceil(array / cores), compute, math.ceil(ddr / cores), dma)
+
+
+def coefficient_bytes(program: Program, chip: Chip) -> int:
+    """Bytes of coefficients that must be loaded: of what is only gathered from, what is gathered."""
+    start = program.coefficient_address
+    held = range(start, start + program.coefficients.size)
+    gathers: list[tuple[int, int, int]] = []
+    read: set[int] = set()
+    for command in (command for core in program.cores for command in core.gdma):
+        if "src" not in command.form.operands:
+            continue
+        if command.form.family != "DMA_gather":
+            read.add(address(command, "src"))
+        elif address(command, "src") in held:
+            table, _, rows = accesses(command, chip)
+            last = sum((n - 1) * step for n, step in zip(table.shape, table.strides, strict=True))
+            end = table.address + (last + 1) * table.size
+            gathers.append((table.address, end, math.prod(rows.shape) * rows.size))
+    spared, reached = 0, [0, 0, 0]
+    for first, end, moved in (*sorted(gathers), (held.stop, held.stop, 0)):
+        if first >= reached[1]:  # the next table
+            at, stop, gathered = reached
+            if not any(at <= one < stop for one in read):
+                spared += max(0, stop - at - gathered)
+            reached = [first, end, moved]
+        else:
+            reached = [reached[0], max(reached[1], end), reached[2] + moved]
+    return held.stop - start - spared

@@ -162,11 +162,14 @@ def input_types(model: onnx.ModelProto, given: InputShapes | None) -> dict[str, 
 
 def _advice(inputs: Sequence[onnx.ValueInfoProto]) -> str:
     """How to give shapes, with sizes that fit the dimensions that are known."""
+    known = {value.name: dimensions(value.type) for value in inputs}
     example = {
-        value.name: _example(dims)
-        for value in inputs
-        if (dims := dimensions(value.type)) and not all(isinstance(dim, int) for dim in dims)
-    } or {inputs[0].name if inputs else "NAME": (1, 3, 224, 224)}
+        name: (1, 3, 224, 224) if dims is None else _example(dims)
+        for name, dims in known.items()
+        if dims is None or not all(isinstance(dim, int) and dim for dim in dims)
+    }
+    if not example:
+        return "these are fixed in the model: export it with other sizes, or with dynamic ones"
     texts = (f"{name}={'x'.join(map(str, shape))}" for name, shape in example.items())
     return f"give shapes with --input-shapes {' '.join(texts)} (in Python: input_shapes={example})"
 

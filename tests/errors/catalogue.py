@@ -61,7 +61,7 @@ MODELS = _cases(COMPILE, 1, {
     "unknown sizes": ("dynamic.onnx", ("'x'", "[batch, 16]", "--input-shapes x=")),
     "unknown sizes, as some exporters write them": ("minus_one.onnx", ("'x'", "--input-shapes x=")),
     "another shape than the model's": (
-        "cnn.onnx --input-shapes image=1x3x8x8", ("'image'", "[1, 3, 40, 24]")),
+        "cnn.onnx --input-shapes image=1x3x8x8", ("'image'", "[1, 3, 40, 24]", "export it with other sizes")),
     "a shape for an input that is not there": (
         "cnn.onnx --input-shapes img=1x3x40x24", ("'img'", "image")),
 })  # fmt: skip
@@ -246,6 +246,7 @@ USAGE = (
         "no model": ("", ("MODEL",)),
         "an unknown option": ("cnn.onnx --fast", ("--fast",)),
         "a misspelt option": ("cnn.onnx --quantise F16", ("did you mean --quantize?",)),
+        "an option of another compiler": ("cnn.onnx --target bm1688", ("did you mean --chip?",)),
         "an unknown number format": ("cnn.onnx --quantize F8", ("F8", "F16")),
         "a folder of no name": ("cnn.onnx -o ''", ("-o/--output", "no letters")),
         "two shapes for an input": (

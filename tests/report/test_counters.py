@@ -3,13 +3,15 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 from tests.bm1684x import FORMS
 from tests.report.programs import CHIP, SHAPE, overlapping
-from tests.tools.small_models import MODELS
+from tests.tools.small_models import MODELS, Builder
 
 from xdsl_tpu.backend.isa import Command, Engine
 from xdsl_tpu.backend.program import Program
@@ -18,7 +20,7 @@ from xdsl_tpu.backend.report.counters import array_utilisation
 from xdsl_tpu.backend.report.footprints import Footprint, footprint
 from xdsl_tpu.backend.report.local_use import GRANULE, local_use
 from xdsl_tpu.backend.report.perfetto import BANDWIDTH, LOCAL, UTILISATION
-from xdsl_tpu.backend.report.usage import usage
+from xdsl_tpu.backend.report.usage import coefficient_bytes, usage
 from xdsl_tpu.backend.report.work import work_of
 from xdsl_tpu.backend.timing import Event, Timeline, simulate
 from xdsl_tpu.tools.compile_model import compile_model
@@ -69,6 +71,21 @@ def test_sums_of_counters(program: Program) -> None:
     assert mean == pytest.approx(report["local_memory"]["mean"], rel=1e-4)
     assert not found
     assert report["floor"]["array"] <= report["floor"]["compute"] <= report["cycles"]
+
+
+def test_of_tables_only_what_is_looked_up_must_be_loaded(tmp_path: Path) -> None:
+    """Four rows of 64 for each of two lists of ids, and a matrix."""
+    b = Builder(0)
+    table, matrix = b.weight("table", 512, 64), b.weight("matrix", 64, 64)
+    found = b.node("Add", [b.node("Gather", [table, one], f"of_{one}") for one in "ij"], "found")
+    b.node("MatMul", [found, matrix], "y")
+    model = b.model({"i": (4,), "j": (4,)}, {"y": (4, 64)})
+    for taken in model.graph.input:
+        taken.type.tensor_type.elem_type = TensorProto.INT64
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    program = compile_model(tmp_path / "net.onnx", tmp_path / "out", "F32", "bm1684x").program
+    assert program.coefficients.size == (512 + 64) * 64 * 4
+    assert coefficient_bytes(program, CHIP) == (8 + 64) * 64 * 4
 
 
 def test_layers_of_the_report_sum_to_its_totals(program: Program) -> None:
