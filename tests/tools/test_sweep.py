@@ -131,7 +131,7 @@ def test_tables_of_nothing(call: Run, more: tuple[str, ...], words: str) -> None
     assert words in done.err
 
 
-@pytest.mark.parametrize(("width", "figures"), [(200, 7), (100, 6), (80, 4), (72, 3)])
+@pytest.mark.parametrize(("width", "figures"), [(200, 7), (104, 6), (80, 4), (72, 3)])
 def test_a_table_has_as_many_figures_as_fit(width: int, figures: int) -> None:
     """No figure is cut, and models stay different."""
     grid: Grid = {"lanes.count": (32,), "gdma.load": (58,)}
