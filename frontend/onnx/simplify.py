@@ -19,17 +19,26 @@ def simplify(graph: Graph) -> None:
     _share_equal(graph)
 
 
+BROADCASTING = frozenset(
+    (
+        *("Add", "Sub", "Mul", "Div", "Mod", "Pow", "Max", "Min", "Where"),
+        *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+    )
+)
+"""Ops with numpy's broadcasting, which need no constant larger than one that gives the shape."""
+
+
 def _shrink_uniform(graph: Graph) -> None:
     """add(x, [[c, c], [c, c]]) -> add(x, [c]), where that does not change the result's shape.
 
-    Exporters write masks and biases as one number expanded to the size of an activation.
+    Exporters write masks, fills and biases as one number expanded to the size of an activation.
     """
     for node in graph.nodes:
-        if node.op_type not in ("Add", "Sub", "Mul", "Div"):
+        if node.op_type not in BROADCASTING:
             continue
         for index, name in enumerate(node.inputs):
             value = graph.constant(name)
-            if value is None or value.size == 1 or not is_uniform(value):
+            if value is None or value.size == 1 or not _is_one_number(value):
                 continue
             others = [graph.shape(n) for i, n in enumerate(node.inputs) if i != index]
             if np.broadcast_shapes(*others) != graph.shape(node.output):
@@ -39,6 +48,19 @@ def _shrink_uniform(graph: Graph) -> None:
             inputs = [*node.inputs]
             inputs[index] = small
             graph.become(node, node.op_type, inputs, **node.attributes)
+
+
+def _is_one_number(value: Array) -> bool:
+    """Whether a constant is one number again and again, in a broadcast or written out.
+
+    A vector written out stays one: patterns look for biases and factors of channels.
+    """
+    if is_uniform(value):
+        return True
+    if sum(size > 1 for size in value.shape) < 2:
+        return False
+    first, last = value.flat[0].tobytes(), value.flat[-1].tobytes()
+    return first == last and value.tobytes() == first * value.size
 
 
 def _share_equal(graph: Graph) -> None:

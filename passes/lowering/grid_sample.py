@@ -15,6 +15,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.grid_axis import Axis, Tap, taps_of
 from xdsl_tpu.passes.lowering.steps import Steps
@@ -30,16 +31,7 @@ def _grid_sampler(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     do, shape, places = Steps(op, ctx), shape_of(op.input), shape_of(op.grid)
     axes, size = _axes(do, op, shape[2:]), math.prod(shape[2:])
     rows = math.prod(places[:-1])
-    grid = do.reshaped("grid", ctx.as_type(op.grid, F32), (rows, len(axes)), F32)
-    columns = [
-        do.reshaped(
-            f"{axis.label}_positions",
-            _part(do, f"{axis.label}_column", grid, 1, (len(axes) - 1 - number, 1)),
-            (rows,),
-            F32,
-        )
-        for number, axis in enumerate(axes)
-    ]
+    columns = _columns(do, op.grid, axes)
     images = np.repeat(np.arange(shape[0]), rows // shape[0])
     reads = _reads(do, _Pixels(_table(do, op.input), images * size, 1), axes, columns)
     made = (rows, shape[1])
@@ -54,6 +46,35 @@ def _grid_sampler(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         total = part
     assert total is not None
     return [_result(do, total, shape[0], places[1:-1])]
+
+
+def _columns(do: Steps, grid: SSAValue, axes: Sequence[Axis]) -> list[SSAValue]:
+    """The positions along each axis, a vector of all samples: the last column of the grid for the
+    first axis.
+
+    What puts a grid together of such columns is passed by: in the grid they lie in turns.
+    """
+    rows, parts = math.prod(shape_of(grid)[:-1]), _stacked(grid)
+    if len(parts) != len(axes):
+        whole = do.reshaped("grid", do.ctx.as_type(grid, F32), (rows, len(axes)), F32)
+        parts = [
+            _part(do, f"{axis.label}_column", whole, 1, (place, 1))
+            for place, axis in enumerate(reversed(axes))
+        ]
+    return [
+        do.reshaped(f"{axis.label}_positions", do.ctx.as_type(part, F32), (rows,), F32)
+        for axis, part in zip(axes, reversed(parts), strict=True)
+    ]
+
+
+def _stacked(grid: SSAValue) -> list[SSAValue]:
+    """The columns that are put side by side to make a grid; empty when it is made otherwise."""
+    concat, rank = grid.owner, len(shape_of(grid))
+    if not isinstance(concat, top.ConcatOp | tpu.ConcatOp) or has_relu(concat):
+        return []
+    columns = list(concat.inputs)
+    last = concat.axis.value.data % rank == rank - 1
+    return columns if last and all(shape_of(part)[-1] == 1 for part in columns) else []
 
 
 def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:

@@ -1,5 +1,6 @@
 """Converters of ops of several tensors, with broadcasting and constant operands."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -8,6 +9,7 @@ from onnx import TensorProto, helper
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.weights import weights_of
 
 Agree = Callable[..., ModuleOp]
 RNG = np.random.default_rng(2)
@@ -99,6 +101,20 @@ def test_where(agree: Agree, constants: tuple[str, ...]) -> None:
     fixed = {name: np.array(i + 0.5, np.float32) for i, name in enumerate(constants)}
     given = {name: value for name, value in values.items() if name not in fixed}
     agree(helper.make_node("Where", ["c", "a", "b"], ["y"]), {"c": BOOLS, **given}, fixed)
+
+
+@pytest.mark.parametrize(("shape", "shrinks"), [(A.shape, True), ((2, *A.shape), False)])
+@pytest.mark.parametrize("op", ["Where", "Greater", "Max"])
+def test_constants_of_one_number(
+    agree: Agree, op: str, shape: tuple[int, ...], shrinks: bool
+) -> None:
+    """Written out they are numbers of the op, unless they give the result its shape."""
+    names = ["c", "a", "b"] if op == "Where" else ["a", "b"]
+    given = {"c": BOOLS, "a": A} if op == "Where" else {"a": A}
+    node = helper.make_node(op, names, ["y"])
+    module = agree(node, given, {"b": np.full(shape, 0.5, np.float32)})
+    sizes = [value.size for value in weights_of(module).values()]
+    assert max(sizes, default=1) == (1 if shrinks else math.prod(shape))
 
 
 @pytest.mark.parametrize("target", [TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL])

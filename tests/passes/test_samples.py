@@ -129,3 +129,17 @@ def test_pixels_of_tokens_are_rows_of_all_of_them(cut: tuple[int, int]) -> None:
 def test_channels_apart_are_no_rows() -> None:
     found = kinds(assert_same_numbers(of_tokens(pixels_last=True), "canonicalize"))
     assert found[: found.index("SampledSum")].count("Permute") > 2
+
+
+@pytest.mark.parametrize(("axis", "passed_by"), [(3, True), (0, False)])
+def test_columns_that_a_grid_is_put_together_of(axis: int, passed_by: bool) -> None:
+    net = Net()
+    image, (x, y) = net.input("image", 2, 3, 6, 5), (net.input(name, 1, 4, 4, 2) for name in "xy")
+    if passed_by:
+        x, y = (net.input(f"{name}_column", 2, 4, 4, 1) for name in "xy")
+    grid = net.op(top.ConcatOp, "grid", (x, y), axis=axis)
+    attributes = {"mode": 0, "padding_mode": 0, "align_corners": True}
+    module = net.module(net.op(top.GridSamplerOp, "samples", (image, grid), **attributes))
+    lowering = "processor-assign{mode=F32 chip=bm1684x},import-calibration-table,convert-top-to-tpu"
+    found = kinds(assert_same_numbers(module, lowering))
+    assert ("Slice" in found) == (not passed_by)
