@@ -11,8 +11,10 @@ import pytest
 from onnx import helper
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.onnx import import_onnx
+from xdsl_tpu.passes.tensors import shape_of
 
 Agree = Callable[..., ModuleOp]
 ModelOf = Callable[..., onnx.ModelProto]
@@ -113,12 +115,32 @@ def test_refused_networks(model_of: ModelOf, attributes: dict[str, Any], message
         "ab,bc,cd->ad",
         "bfh->",
         "abc,db->dc",
+        "abcd,aecd,eacb,adf->ecf",
     ],
 )
 def test_einsum(agree: Agree, equation: str) -> None:
     terms = equation.split("->")[0].replace("...", "gh").split(",")
     inputs = {f"x{i}": random(*(SIZES[letter] for letter in term)) for i, term in enumerate(terms)}
     agree(helper.make_node("Einsum", list(inputs), ["y"], equation=equation), inputs)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "operand"),
+    [
+        ("bsn,bhs->bhsn", ((2, 4, 5), (2, 3, 4)), (2, 4, 1, 5)),
+        ("bhs,bns->bhns", ((2, 3, 4), (2, 5, 4)), (2, 1, 5, 4)),
+        ("bts,bhts->bhts", ((2, 4, 5), (2, 3, 4, 5)), (2, 3, 4, 5)),
+    ],
+)
+def test_einsum_without_sums_is_a_product_of_elements(
+    agree: Agree, equation: str, shapes: tuple[tuple[int, ...], ...], operand: tuple[int, ...]
+) -> None:
+    """The larger operand is not transposed, and its last dimension stays last."""
+    inputs = {name: random(*shape) for name, shape in zip("ab", shapes, strict=True)}
+    module = agree(helper.make_node("Einsum", ["a", "b"], ["y"], equation=equation), inputs)
+    (product,) = (op for op in module.walk() if isinstance(op, top.MulOp))
+    assert not any(isinstance(op, top.MatMulOp) for op in module.walk())
+    assert operand in [shape_of(value) for value in product.inputs]
 
 
 def test_einsum_that_repeats_an_operand_is_refused(model_of: ModelOf) -> None:

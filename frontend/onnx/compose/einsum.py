@@ -88,13 +88,19 @@ def _summed(body: Body, term: Term, needed: set[str]) -> Term:
 
 
 def _product(body: Body, left: Term, right: Term, needed: set[str], sizes: dict[str, int]) -> Term:
-    """One batched product: letters of both that stay are the batch, the other common ones K."""
+    """One batched product: letters of both that stay are the batch, the other common ones K.
+
+    Without any of these it is one of elements: matrices of one column and one row would have few
+    elements each.
+    """
     (x, a) = _summed(body, left, needed | set(right[1]))
     (y, b) = _summed(body, right, needed | set(left[1]))
     batch = [letter for letter in a if letter in b and letter in needed]
     inner = [letter for letter in a if letter in b and letter not in needed]
     rows = [letter for letter in a if letter not in b]
     columns = [letter for letter in b if letter not in a]
+    if batch and not inner:
+        return _element_wise(body, (x, a), (y, b), sizes)
 
     def matrix(value: str, letters: str, *groups: list[str]) -> str:
         order = [letters.index(letter) for group in groups for letter in group]
@@ -108,6 +114,26 @@ def _product(body: Body, left: Term, right: Term, needed: set[str], sizes: dict[
     )
     letters = "".join((*batch, *rows, *columns))
     return body.reshape(product, [sizes[letter] for letter in letters]), letters
+
+
+def _element_wise(body: Body, left: Term, right: Term, sizes: dict[str, int]) -> Term:
+    """A product with numpy's broadcasting, in the order of the larger term. What only the other one
+    has goes before the last that the larger one alone has, so that rows stay long."""
+    large, small = sorted((left, right), key=lambda term: -prod(sizes[x] for x in term[1]))
+    own = "".join(x for x in small[1] if x not in large[1])
+    place = 1 + max((at for at, x in enumerate(large[1]) if x not in small[1]), default=-1)
+    while place and large[1][place - 1] not in small[1]:
+        place -= 1
+    letters = large[1][:place] + own + large[1][place:]
+
+    def spread(term: Term) -> str:
+        value, has = term
+        order = [has.index(letter) for letter in letters if letter in has]
+        if order != [*range(len(order))]:
+            value = body.transpose(value, order)
+        return body.reshape(value, [sizes[x] if x in has else 1 for x in letters])
+
+    return body.add("Mul", spread(large), spread(small)), letters
 
 
 COMPOSED: dict[str, Composition] = {"Einsum": einsum}
