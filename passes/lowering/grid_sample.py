@@ -15,7 +15,6 @@ import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
-from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.grid_axis import Axis, Tap, taps_of
 from xdsl_tpu.passes.lowering.steps import Steps
@@ -70,7 +69,7 @@ def _columns(do: Steps, grid: SSAValue, axes: Sequence[Axis]) -> list[SSAValue]:
 def _stacked(grid: SSAValue) -> list[SSAValue]:
     """The columns that are put side by side to make a grid; empty when it is made otherwise."""
     concat, rank = grid.owner, len(shape_of(grid))
-    if not isinstance(concat, top.ConcatOp | tpu.ConcatOp) or has_relu(concat):
+    if not isinstance(concat, top.ConcatOp | tpu.ConcatOp) or concat.do_relu.value.data:
         return []
     columns = list(concat.inputs)
     last = concat.axis.value.data % rank == rank - 1
