@@ -11,7 +11,10 @@ from xdsl_tpu.api.program import Program
 from xdsl_tpu.api.told import told
 from xdsl_tpu.backend.report import Closeness, closeness
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.array_files import read_arrays
 from xdsl_tpu.tools.reference import reference_outputs
+
+_ARRAYS = (".npz", ".npy")
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,12 +68,22 @@ def compare(
 def compare_outputs(
     model: Path, inputs: Mapping[str, Array], outputs: Mapping[str, Array]
 ) -> Comparison:
-    """Closeness of every output to that of the model's reference at the same position."""
-    kind, expected = reference_outputs(model, inputs)
+    """Closeness of every output to that of the model's reference at the same position.
+
+    `model` may also be a file of arrays, as `tpu-run --outputs` writes, which are matched by name
+    where all are names of outputs, else by position as well.
+    """
+    if model.suffix in _ARRAYS:
+        arrays = read_arrays(model)
+        if isinstance(arrays, dict) and outputs.keys() >= arrays.keys():
+            return _with_arrays(outputs, arrays, model.name)
+        kind, expected = "arrays", [*arrays.values()] if isinstance(arrays, dict) else [arrays]
+    else:
+        kind, expected = reference_outputs(model, inputs)
     if len(expected) != len(outputs):
         raise TpuError(
-            f"{model} has {len(expected)} outputs, the program has {len(outputs)}: "
-            "was it compiled from this model?"
+            f"{model} has {len(expected)} outputs, the program has {len(outputs)} "
+            f"({', '.join(outputs)}): was it compiled from this model?"
         )
     tensors: dict[str, Closeness] = {}
     for (name, value), reference in zip(outputs.items(), expected, strict=True):
@@ -83,7 +96,9 @@ def compare_outputs(
     return Comparison(f"{kind} {model.name}", tensors)
 
 
-def _with_arrays(outputs: Mapping[str, Array], expected: Mapping[str, Array]) -> Comparison:
+def _with_arrays(
+    outputs: Mapping[str, Array], expected: Mapping[str, Array], name: str = ""
+) -> Comparison:
     missing = [name for name in expected if name not in outputs]
     if missing or not expected:
         said = f"no output '{missing[0]}'" if missing else "no arrays to compare with"
@@ -95,4 +110,4 @@ def _with_arrays(outputs: Mapping[str, Array], expected: Mapping[str, Array]) ->
                 f"with has {list(array.shape)}"
             )
     close = {name: closeness(outputs[name], array) for name, array in expected.items()}
-    return Comparison("arrays", close)
+    return Comparison(f"arrays {name}".rstrip(), close)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
@@ -16,6 +15,7 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.diagnosis import Diagnosis, Fault, Row, diagnose
 from xdsl_tpu.backend.diagnosis.diagnose import SHARE
 from xdsl_tpu.backend.program import Program
+from xdsl_tpu.tools.array_files import arrays_writer
 from xdsl_tpu.tools.errors import FoundBadError, UsageError
 from xdsl_tpu.tools.files import text_writer, write_together
 
@@ -76,8 +76,7 @@ def find_bad(
         report = {**origin, **figures(program), **found.as_dict(), "advice": helps}
         files[args.report] = text_writer(json.dumps(report, indent=1) + "\n")
     if args.outputs is not None:
-        save: Any = np.savez  # its type takes no array called allow_pickle
-        files[args.outputs] = lambda stream: save(stream, **outputs)
+        files[args.outputs] = arrays_writer(args.outputs, outputs)
     write_together(files)
     if not args.quiet:
         _print(found, helps, program)

@@ -1,14 +1,11 @@
 """The inputs of a run: read from a file, or made from a seed."""
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from zipfile import BadZipFile
 
-import numpy as np
 import numpy.typing as npt
 from xdsl.utils.exceptions import ParseError, VerifyException
 
@@ -18,6 +15,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.input_ranges import InputRange
 from xdsl_tpu.dialects.text import read_module
 from xdsl_tpu.passes.input_ranges import input_ranges
+from xdsl_tpu.tools.array_files import read_arrays
 from xdsl_tpu.tools.image_files import ImageReader, is_image
 from xdsl_tpu.tools.preprocess import Given, preprocess_of
 
@@ -52,18 +50,8 @@ def run_inputs(
         return {name: reader.read(given)}
     if preprocess:
         raise TpuError(f"{given}: preprocessing is for images, and arrays go to it as they are")
-    try:
-        with given.open("rb") as stream:
-            archive: Any = np.load(stream, allow_pickle=False)
-            if not hasattr(archive, "files"):
-                return {_only_input(program, given): archive}
-            return {name: archive[name] for name in archive.files}
-    except FileNotFoundError as error:
-        raise TpuError(f"{given}: no such file of inputs") from error
-    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
-        # numpy takes whatever it does not know for Python objects, and recommends to trust it.
-        reason = "it is none, or holds Python objects" if "pickle" in str(error) else error
-        raise TpuError(f"{given}: no readable .npz or .npy file of arrays ({reason})") from error
+    arrays = read_arrays(given)
+    return arrays if isinstance(arrays, dict) else {_only_input(program, given): arrays}
 
 
 def _only_input(program: Program, given: Path) -> str:

@@ -63,14 +63,20 @@ _SWITCHES: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
         (("--allow-unregistered-dialect",), "accept operations of unknown dialects"),
     ),
     "passes": (
-        (("--print-ir-before-all",), "print the IR before every pass, on standard error"),
         (
-            ("--print-ir-after-all", "--print-between-passes"),
+            ("--print-ir-before-all", "--mlir-print-ir-before-all"),
+            "print the IR before every pass, on standard error",
+        ),
+        (
+            ("--print-ir-after-all", "--print-between-passes", "--mlir-print-ir-after-all"),
             "print the IR after every pass, on standard error",
         ),
         (("--mlir-disable-threading",), "accepted, as passes never run at the same time"),
         (("--list-passes",), "print the names of all passes and pipelines, and their options"),
-        (("--timing", "--time-passes"), "print a table of seconds per pass, on standard error"),
+        (
+            ("--timing", "--time-passes", "--mlir-timing"),
+            "print a table of seconds per pass, on standard error",
+        ),
     ),
     "output": (
         (("--no-locations",), "drop names (locations), which are printed when the input has any"),
@@ -80,7 +86,10 @@ _SWITCHES: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
             "plain xdsl-opt reads, but in text with aliases that no pass was run on",
         ),
         (("--print-debuginfo",), "print with xDSL's own printer, locations in place"),
-        (("--print-op-generic",), "print every operation in the generic form"),
+        (
+            ("--print-op-generic", "--mlir-print-op-generic"),
+            "print every operation in the generic form",
+        ),
         (("--print-no-properties",), "with --print-debuginfo: print properties as attributes"),
         (("--syntax-highlight",), "with --print-debuginfo: colours"),
     ),
@@ -128,7 +137,7 @@ def add_arguments(
     for when in ("before", "after"):
         around: Any = {"type": _names, "action": "extend", "default": [], "metavar": "PASS"}
         text = f"print the IR {when} this pass, on standard error; may be repeated"
-        add(f"--print-ir-{when}", help=text, **around)
+        add(f"--print-ir-{when}", f"--mlir-print-ir-{when}", help=text, **around)
     add = groups["output"].add_argument
     add("-o", "--output-file", metavar="FILE", help="output, written only on success; '-': stdout")
     add("-t", "--target", default="mlir", help=f"output language: {', '.join(targets)}")

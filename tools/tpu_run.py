@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 
@@ -30,6 +29,7 @@ from xdsl_tpu.backend.report import (
 )
 from xdsl_tpu.backend.timing import Timeline, simulate_program
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.array_files import arrays_writer, check_results
 from xdsl_tpu.tools.check import check
 from xdsl_tpu.tools.compare_layers import LayerComparison, compare_layers, comparison_table
 from xdsl_tpu.tools.errors import guarded
@@ -115,6 +115,7 @@ def _loaded(args: argparse.Namespace, command: str) -> _Run:
     console, file = Console(stderr=True, quiet=args.quiet), bmodel_path(args.program)
     with _timed(seconds, "load"), working(console, f"loading {args.program.name}"):
         program = read_bmodel(file)
+        check_results(args.outputs, len(program.outputs))
         chip = chip_of(program, args.chip)
         inputs: Arrays = {}
         if not args.no_values:
@@ -243,8 +244,7 @@ def _write(
 ) -> None:
     files: dict[Path, Callable[[IO[bytes]], None]] = {}
     if args.outputs is not None:
-        save: Any = np.savez  # its type takes no array called allow_pickle
-        files[args.outputs] = lambda stream: save(stream, **outputs)
+        files[args.outputs] = arrays_writer(args.outputs, outputs)
     if args.timeline is not None:
         text = trace(program, timelines, chip)
         files[args.timeline] = trace_writer(args.timeline, text)

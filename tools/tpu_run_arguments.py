@@ -35,7 +35,12 @@ def _parser() -> argparse.ArgumentParser:
         help="arrays by name, or one; an image, with how it becomes the input",
     )
     source.add_argument("--seed", type=_seed, default=0, metavar="N", help="random inputs (0)")
-    parser.add_argument("--outputs", type=Path, metavar="X.npz", help="write the outputs")
+    parser.add_argument(
+        "--outputs",
+        type=Path,
+        metavar="X.npz|X.npy",
+        help="write the outputs, by name, or the only one",
+    )
     _add_reports(parser)
     parser.add_argument("--chip", help="chip name or .toml description (default: the program's)")
     parser.add_argument(
@@ -72,9 +77,9 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare",
         type=Path,
-        metavar="MODEL",
-        help="compare with onnxruntime on an ONNX model (stripped graphs are refilled), "
-        "or with the interpreter on a .mlir file",
+        metavar="MODEL|X.npz",
+        help="compare with onnxruntime on an ONNX model (stripped graphs are refilled), with the "
+        "interpreter on a .mlir file, or with arrays, as --outputs of another run",
     )
     parser.add_argument(
         "--min-cosine",

@@ -5,6 +5,7 @@ of `bm1688.toml` from docs/hardware/bm1688.md; another file with the same keys d
 chip with an instruction set that is known.
 """
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -269,8 +270,10 @@ def _problems(chip: Chip) -> Iterator[str]:
             if not isinstance(number, kind) or isinstance(number, bool):
                 shown = kind if isinstance(kind, type) else kind[-1]
                 yield f"{name} is {number!r}, not of type {shown.__name__}"
-            elif not isinstance(number, str) and number <= -(name in _MAY_BE_NOTHING):
-                yield f"{name} is {number}; it must be above 0"
+            elif isinstance(number, str):
+                continue
+            elif not math.isfinite(number) or number <= -(name in _MAY_BE_NOTHING):
+                yield f"{name} is {number}; it must be above 0 and finite"
     if chip.local_bytes & (chip.local_bytes - 1):
         yield f"bytes_per_lane is {chip.local_bytes}, no power of two: lanes are address bits"
     if chip.eu_bytes % _WIDEST_ELEMENT or chip.local_bytes % chip.eu_bytes:
@@ -307,4 +310,7 @@ def _overlaps(chip: Chip) -> Iterator[str]:
     )
     for (base, size, name), (next_base, _, next_name) in pairwise(memories):
         if base + size > next_base:
-            yield f"the {name} ends at {base + size:#x}, the {next_name} begins at {next_base:#x}"
+            yield (
+                f"the {name} ends at {base + size:#x}, the {next_name} begins at {next_base:#x}: "
+                f"give the {next_name} another base"
+            )

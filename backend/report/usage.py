@@ -33,8 +33,9 @@ class Floor:
 
     `array`: the multiply-accumulates at the array's peak. `compute`: the program's TIU commands
     back to back. `ddr`: coefficients, inputs and outputs moved once, at the peak rates; of tables
-    the rows that are looked up. `dma`: the program's GDMA commands back to back. Of several cores the first and third are as if shared
-    out evenly, each core with all of DDR's rate; the others are of the core that has most.
+    the rows that are looked up. `dma`: the program's GDMA commands back to back. Of several cores
+    the first and third are as if shared out evenly, each core with all of DDR's rate; the others
+    are of the core that has most.
     """
 
     array: int
@@ -87,7 +88,7 @@ def floor(program: Program, timelines: Sequence[Timeline], chip: Chip) -> Floor:
 
 
 def coefficient_bytes(program: Program, chip: Chip) -> int:
-    """Bytes of coefficients that must be loaded: of what is only gathered from, what is gathered."""
+    """Bytes of coefficients that must be loaded: of tables that are only gathered from, rows."""
     start = program.coefficient_address
     held = range(start, start + program.coefficients.size)
     gathers: list[tuple[int, int, int]] = []

@@ -115,7 +115,9 @@ def _skeleton(model: onnx.ModelProto) -> onnx.ModelProto:
     graph.name = model.graph.name or "graph"
     graph.node.extend(model.graph.node)
     graph.input.extend(model.graph.input)
-    graph.output.extend(model.graph.output)
+    for value in model.graph.output:  # its type follows from the nodes, but the checker wants one
+        known = value.HasField("type") and dimensions(value.type) is not None
+        graph.output.append(value if known or _is_list(value) else _scalar(value.name))
     inputs = {value.name for value in graph.input}
     for tensor in model.graph.initializer:
         if tensor.name not in inputs:
@@ -123,6 +125,14 @@ def _skeleton(model: onnx.ModelProto) -> onnx.ModelProto:
                 onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
             )
     return skeleton
+
+
+def _is_list(value: onnx.ValueInfoProto) -> bool:
+    return value.HasField("type") and not value.type.HasField("tensor_type")
+
+
+def _scalar(name: str) -> onnx.ValueInfoProto:
+    return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [])
 
 
 def graph_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:

@@ -42,6 +42,8 @@ def test_unknown_names(name: str) -> None:
 
 PROBLEMS = {
     "no lanes": ("count = 64", "count = 0", "lanes is 0; it must be above 0"),
+    "no number": ("load = 58", "load = nan", "load_bytes_per_cycle is nan; it must be"),
+    "endless": ("load = 58", "load = inf", "load_bytes_per_cycle is inf; it must be"),
     "negative": ("load = 58", "load = -1", "load_bytes_per_cycle is -1"),
     "text": ("count = 64", 'count = "64"', "lanes is '64', not of type int"),
     "fraction": ("banks = 16", "banks = 1.5", "banks is 1.5, not of type int"),

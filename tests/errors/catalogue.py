@@ -173,6 +173,8 @@ PROGRAMS = _cases(RUN, 1, {
     "a comparison with another model": (
         "good.bmodel --compare transformer.onnx", ("'tokens'", "compiled from")),
     "a comparison with no model": ("good.bmodel --compare none.onnx", ("none.onnx",)),
+    "a comparison with arrays that are none": (
+        "good.bmodel --compare cut.npz", ("cut.npz", "no readable .npz")),
     "a comparison with text": ("good.bmodel --compare text.onnx", ("text.onnx", "ONNX")),
     "outputs into no folder": ("good.bmodel --outputs no/b.npz", ("no/b.npz", "folder")),
     "a report instead of a folder": ("good.bmodel --report folder", ("folder", "is a directory")),

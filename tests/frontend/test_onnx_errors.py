@@ -10,6 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.dialects.interfaces.shape import known_shape
+from xdsl_tpu.dialects.main_function import find_main
 from xdsl_tpu.frontend.onnx import check_onnx, import_onnx
 
 ModelOf = Callable[..., onnx.ModelProto]
@@ -129,6 +131,17 @@ def test_all_problems_at_once(model_of: ModelOf) -> None:
     del model.graph.node[3], model.graph.node[0]
     with pytest.raises(TpuError, match=r"1 problem\n  - node 'third' \(Resize, .*sinc"):
         import_onnx(model)
+
+
+def test_outputs_need_no_types(model_of: ModelOf) -> None:
+    """As those of values that were made outputs to look at; the nodes say what they are."""
+    nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Neg", ["r"], ["y"])]
+    model = model_of(nodes, {"x": np.zeros((2, 3), np.float32)}, {}, ["y"], 17)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    model.graph.output.add().name = "r"
+    found = import_onnx(model)
+    returned = list(find_main(found)[1].body.block.ops)[-1]
+    assert [known_shape(value.type) for value in returned.operands] == [(2, 3), (2, 3)]
 
 
 def test_shape_mismatch_between_weight_and_node(model_of: ModelOf) -> None:

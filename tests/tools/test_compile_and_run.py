@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tests.tools.running import Run
+from tests.tools.running import Done, Run
 
 from xdsl_tpu.backend.bmodel import read_bmodel
 from xdsl_tpu.backend.execute import random_inputs
@@ -196,6 +196,30 @@ def test_without_a_reference(compiled: Callable[[str], Path], call: Run, tmp_pat
     assert call("tpu-run", compiled("cnn"), "--report", report, "--quiet").status == 0
     assert load(report)["comparison"] is None
     assert set(load(report)["wall_seconds"]) == {"load", "simulate", "timeline"}
+
+
+def test_against_arrays(compiled: Callable[[str], Path], call: Run, tmp_path: Path) -> None:
+    """What another run gave, by name; by position where names are others; one array in .npy."""
+    program, one, arrays = compiled("cnn"), compiled("transformer"), tmp_path / "arrays.npz"
+    assert call("tpu-run", program, "--outputs", arrays, "--quiet").status == 0
+    exact = ("--max-error", "0", "--quiet")
+    assert call("tpu-run", program, "--compare", arrays, *exact) == Done(0, "", "")
+    values = [*dict(np.load(arrays)).values()]
+    np.savez(arrays, *values)
+    assert call("tpu-run", program, "--compare", arrays, *exact).status == 0
+    np.savez(arrays, values[0] + 1, *values[1:])
+    assert call("tpu-run", program, "--compare", arrays, *exact).status == 4
+    np.savez(arrays, values[0])
+    done = call("tpu-run", program, "--compare", arrays)
+    assert done.status == 1
+    assert f"has 1 outputs, the program has {len(values)}" in done.err
+    file = tmp_path / "y.npy"
+    done = call("tpu-run", program, "--outputs", file)
+    assert (done.status, file.exists()) == (1, False)
+    assert f"{len(values)} outputs, and .npy holds one array" in done.err
+    assert call("tpu-run", one, "--outputs", file, "--quiet").status == 0
+    assert np.load(file).shape == (1, 10, 24)
+    assert call("tpu-run", one, "--compare", file, *exact).status == 0
 
 
 def test_top_ir_gives_the_same_program(

@@ -82,6 +82,15 @@ def test_flags_and_pipelines_run_in_the_order_given(opt: Opt) -> None:
     assert outcome.out.count("top.Add") == 1
 
 
+def test_flags_as_mlir_opt_calls_them(opt: Opt) -> None:
+    flags = ("--mlir-print-ir-after-all", "--mlir-timing", "--mlir-print-op-generic")
+    outcome = opt("in.mlir", "--cse", *flags)
+    assert outcome.status == 0
+    assert "IR Dump After" in outcome.err
+    assert " % " in outcome.err
+    assert '"func.func"' in outcome.out
+
+
 def test_bare_flag_before_the_file_does_not_take_it(opt: Opt) -> None:
     assert opt("--cse", "in.mlir", *ALIASES).out == RELU
 
