@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Matrix = npt.NDArray[np.floating]
-
 _ROUNDING = 2e-6
 """How far from a whole number positions computed in f32 may be."""
 
@@ -22,23 +20,20 @@ class Resampling:
     shares: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, matrix: Matrix) -> "Resampling | None":
-        """What a product with `matrix` (size, results) computes.
-
-        None where a result has more terms, or terms that do not add up to 1.
-        """
-        size = matrix.shape[0]
+    def between(
+        cls, below: npt.NDArray[np.intp], share: npt.NDArray[np.floating], size: int
+    ) -> "Resampling":
+        """What lies `share` of the way from the elements `below` to the next ones of `size`."""
         if size == 1:
-            return cls((0,) * matrix.shape[1]) if np.all(matrix == 1) else None
-        low = np.clip(np.argmax(np.abs(matrix) > _ROUNDING, axis=0), 0, size - 2)
-        here = np.take_along_axis(matrix, low[None], 0)[0]
-        beside = np.take_along_axis(matrix, low[None] + 1, 0)[0]
-        other = np.abs(matrix).sum(axis=0) - np.abs(here) - np.abs(beside)
-        if max(np.abs(other).max(), np.abs(here + beside - 1).max()) > _ROUNDING * size:
-            return None
-        if np.all(np.minimum(np.abs(here), np.abs(beside)) <= _ROUNDING):
-            return cls(tuple(int(n) for n in low + (np.abs(beside) > 0.5)))
-        return cls(tuple(int(n) for n in low), tuple(float(share) for share in beside))
+            return cls((0,) * len(below))
+        share = share.astype(np.float32)
+        reached = share >= 1 - _ROUNDING
+        low, share = np.where(reached, below + 1, below), np.where(reached, 0, share)
+        share = np.where(low > size - 2, np.float32(1), share)
+        low = np.minimum(low, size - 2)
+        if np.all(np.minimum(share, 1 - share) <= _ROUNDING):
+            return cls(tuple(int(n) for n in low + (share > 0.5)))
+        return cls(tuple(int(n) for n in low), tuple(float(part) for part in share))
 
     @property
     def reach(self) -> int:

@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
+from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis, neighbours
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.matrices import product_along
 from xdsl_tpu.passes.lowering.resampling import Resampling
@@ -16,8 +16,8 @@ from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 
 def _interp(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """interp(x) -> Resample(x, shares); of rank 3, or where a result has more terms than two
-    neighbours, products with the matrices that resize the unit vectors.
+    """interp(x) -> Resample(x, shares); of rank 3 products with the matrices that resize the unit
+    vectors.
 
     A constant target shape is not looked at: shape inference has turned it into scales.
     """
@@ -31,16 +31,14 @@ def _interp(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     axes = [a for a in range(2, len(shape)) if shape[a] != target[a] or scales[a - 2] != 1]
     axes = axes or [len(shape) - 1]
     modes = op.mode.data, op.coord_mode.data
-    matrices = {
-        a: interpolate_axis(np.eye(shape[a], dtype=np.float32), 1, target[a], scales[a - 2], *modes)
-        for a in axes
-    }
     x = ctx.as_type(op.input, ctx.element)
-    ways = {axis: Resampling.of(matrix) for axis, matrix in matrices.items()}
-    found = {axis: way for axis, way in ways.items() if way is not None}
-    if len(shape) == 4 and len(found) == len(axes):
-        return [_resample(do, x, found)]
-    for axis, matrix in matrices.items():
+    if len(shape) == 4:
+        pairs = {a: neighbours(shape[a], target[a], scales[a - 2], *modes) for a in axes}
+        ways = {a: Resampling.between(*pair, shape[a]) for a, pair in pairs.items()}
+        return [_resample(do, x, ways)]
+    for axis in axes:
+        unit = np.eye(shape[axis], dtype=np.float32)
+        matrix = interpolate_axis(unit, 1, target[axis], scales[axis - 2], *modes)
         x = product_along(do, x, axis, matrix, ctx.element, "" if axis == axes[-1] else f"_{axis}")
     return [x]
 

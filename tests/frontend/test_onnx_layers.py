@@ -9,6 +9,7 @@ import pytest
 from onnx import helper
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.weights import weights_of
 
 Agree = Callable[..., ModuleOp]
@@ -264,6 +265,15 @@ def test_resize_to_sizes_and_of_one_dimension(agree: Agree) -> None:
     node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="linear")
     agree(node, {"x": X}, {"s": np.array([1, 4, 17, 23])}, tolerance=1e-4)
     agree(node, {"x": X[:, :, 0]}, {"s": np.array([1, 4, 15])}, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_resize_of_long_axes(agree: Agree, mode: str) -> None:
+    """No matrix of 20,000 times 40,000 elements is made."""
+    x = np.random.default_rng(0).standard_normal((1, 1, 2, 20000)).astype(np.float32)
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode=mode)
+    module = agree(node, {"x": x}, {"s": np.array([1, 1, 1, 2], np.float32)}, tolerance=1e-4)
+    assert any(isinstance(op, top.InterpOp) for op in module.walk())
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])

@@ -36,16 +36,26 @@ def interpolate_axis(
     size = x.shape[axis]
     if count == size and (scale <= 0 or scale == 1):
         return x
+    below, share = neighbours(size, count, scale, mode, coord_mode)
+    low = np.take(x, below, axis)
+    if mode == "nearest":
+        return low
+    above = np.minimum(below + 1, size - 1)
+    weight = share.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis % x.ndim))
+    return low + weight * (np.take(x, above, axis) - low)
+
+
+def neighbours(
+    size: int, count: int, scale: float, mode: str, coord_mode: str
+) -> tuple[npt.NDArray[np.intp], Array]:
+    """Of each result of `interpolate_axis`, the element below it, and how far it is above that."""
     position = _source_positions(count, size, scale if scale > 0 else count / size, coord_mode)
     if mode == "nearest":
         chosen = np.floor(position) if coord_mode == "asymmetric" else np.ceil(position - 0.5)
-        return np.take(x, np.clip(chosen, 0, size - 1).astype(np.intp), axis)
+        return np.clip(chosen, 0, size - 1).astype(np.intp), np.zeros(count)
     position = np.clip(position, 0, size - 1)
     below = np.floor(position).astype(np.intp)
-    above = np.minimum(below + 1, size - 1)
-    weight = (position - below).astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis % x.ndim))
-    low = np.take(x, below, axis)
-    return low + weight * (np.take(x, above, axis) - low)
+    return below, position - below
 
 
 def upsample(x: Array, scale_h: int, scale_w: int) -> Array:

@@ -10,7 +10,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
 from xdsl_tpu.frontend.onnx.converters.context import Context, Converter
 from xdsl_tpu.frontend.onnx.converters.products import product_along
-from xdsl_tpu.frontend.onnx.converters.sampling import Positions, Sampling, matrix, outside
+from xdsl_tpu.frontend.onnx.converters.sampling import Sampling, matrix, outside, resized
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
 
@@ -20,6 +20,8 @@ COORDINATES = frozenset({"align_corners", "asymmetric", "half_pixel", "pytorch_h
 
 LARGEST_MATRIX = 1 << 24
 """Elements of a constant matrix that an axis may be resized with."""
+
+_VECTORS = 3
 
 
 def convert_resize(context: Context, node: Node) -> None:
@@ -34,12 +36,9 @@ def convert_resize(context: Context, node: Node) -> None:
     ways = [_sampling(context, node, axis) for axis in range(len(source))]
     axes = [a for a in range(len(source)) if source[a] != target[a] or scales[a] != 1]
     axes += [a for a in range(len(source)) if _crops(ways[a]) and a not in axes]
-    if any(source[a] * target[a] > LARGEST_MATRIX for a in axes):
-        raise UnsupportedNode(f"resizing {source} to {target} needs too large matrices")
-    matrices = {a: matrix(ways[a], source[a], target[a], scales[a]) for a in sorted(axes)}
-    coordinates = _interp_coordinates(ways[0], source, target, scales, matrices)
+    coordinates = _interp_coordinates(ways, source, target, scales, sorted(axes))
     if coordinates is None:
-        _resize_by_products(context, node, matrices, ways, scales)
+        _resize_by_products(context, node, sorted(axes), ways, scales)
         return
     attributes: dict[str, Any] = {"mode": ways[0].mode, "coord_mode": coordinates}
     attributes |= {"scale_h": scales[-2] if len(source) == 4 else 1.0, "scale_w": scales[-1]}
@@ -114,33 +113,34 @@ def _scales(context: Context, node: Node) -> list[float]:
 
 
 def _interp_coordinates(
-    how: Sampling,
+    ways: Sequence[Sampling],
     source: Sequence[int],
     target: Sequence[int],
     scales: Sequence[float],
-    matrices: dict[int, Positions],
+    axes: Sequence[int],
 ) -> str | None:
-    """The coordinates with which `top.Interp` reads the same elements; None when none do."""
-    if len(source) not in (3, 4) or min(matrices, default=2) < 2 or how.mode == "cubic":
+    """The coordinates with which `top.Interp` reads the same elements; None when none do.
+
+    Both ways to resize an axis are linear: they are the same where they make the same of some
+    random vectors.
+    """
+    how = ways[0]
+    if len(source) not in (3, 4) or min(axes, default=2) < 2 or how.mode == "cubic":
         return None
     for axis in range(2, len(source)):
         if int(source[axis] * scales[axis] + 1e-6) != target[axis]:
             return None
+    random = np.random.default_rng(0)
+    vectors = {a: random.standard_normal((_VECTORS, source[a])) for a in axes}
+    wanted = {a: resized(ways[a], vectors[a], target[a], scales[a]) for a in axes}
     for candidate in ("asymmetric", how.coordinates):
         if candidate in COORDINATES and all(
             np.allclose(
-                wanted,
-                interpolate_axis(
-                    np.eye(source[a], dtype=np.float32),
-                    1,
-                    target[a],
-                    scales[a],
-                    how.mode,
-                    candidate,
-                ),
-                atol=1e-6,
+                wanted[a],
+                interpolate_axis(vectors[a], 1, target[a], scales[a], how.mode, candidate),
+                atol=1e-5,
             )
-            for a, wanted in matrices.items()
+            for a in axes
         ):
             return candidate
     return None
@@ -149,15 +149,18 @@ def _interp_coordinates(
 def _resize_by_products(
     context: Context,
     node: Node,
-    matrices: dict[int, Positions],
+    axes: Sequence[int],
     ways: Sequence[Sampling],
     scales: Sequence[float],
 ) -> None:
     """One product an axis; results outside the input are 0, plus the extrapolation value."""
     source, target = context.shape(node.inputs[0]), context.shape(node.output)
+    if any(source[a] * target[a] > LARGEST_MATRIX for a in axes):
+        raise UnsupportedNode(f"resizing {source} to {target} needs too large matrices")
     x, shape = context.value(node.inputs[0]), list(source)
     beyond = np.zeros((1,) * len(target), bool)
-    for axis, weights in matrices.items():
+    for axis in axes:
+        weights = matrix(ways[axis], source[axis], target[axis], scales[axis])
         if _crops(ways[axis]):
             gone = outside(ways[axis], source[axis], target[axis], scales[axis])
             weights[:, gone] = 0

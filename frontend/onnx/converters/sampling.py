@@ -1,4 +1,4 @@
-"""Resizing along one axis as a matrix: which elements each result is made of, and how much of each.
+"""Resizing along one axis: which elements each result is made of, and how much of each.
 
 ONNX operators, Resize: a result's coordinate becomes one of the input, and the elements around
 that are weighted by a kernel (nearest, linear, cubic).
@@ -71,10 +71,26 @@ def outside(how: Sampling, old: int, new: int, scale: float) -> npt.NDArray[np.b
 
 def matrix(how: Sampling, old: int, new: int, scale: float) -> Positions:
     """(old, new): column j holds what the elements contribute to result j."""
+    rows, weights = _taps(how, old, new, scale)
+    result = np.zeros((old, new))
+    np.add.at(result, (rows, np.arange(new)[:, None]), weights)
+    return result
+
+
+def resized(how: Sampling, x: Positions, new: int, scale: float) -> Positions:
+    """`x` (any number, old) times the matrix, without making it: (any number, new)."""
+    rows, weights = _taps(how, x.shape[1], new, scale)
+    return (x[:, rows] * weights).sum(-1)
+
+
+def _taps(
+    how: Sampling, old: int, new: int, scale: float
+) -> tuple[npt.NDArray[np.int_], Positions]:
+    """The elements that each result is made of, and how much of each: (new, taps)."""
     at = positions(how, old, new, scale)
     if how.mode == "nearest":
         chosen = np.clip(ROUNDINGS[how.nearest](at), 0, old - 1).astype(int)
-        return np.eye(old)[:, chosen]
+        return chosen[:, None], np.ones((new, 1))
     # Antialiasing widens the kernel of a shrinking axis to the elements one result stands for.
     stretch = min(scale, 1.0) if how.antialias else 1.0
     reach = int(np.ceil((1.0 if how.mode == "linear" else 2.0) / stretch))
@@ -86,10 +102,7 @@ def matrix(how: Sampling, old: int, new: int, scale: float) -> Positions:
         weights = np.where((taps < 0) | (taps >= old), 0.0, weights)
     if how.antialias or how.exclude_outside:
         weights = weights / weights.sum(1, keepdims=True)
-    result = np.zeros((old, new))
-    rows = np.clip(taps, 0, old - 1).astype(int)
-    np.add.at(result, (rows, np.arange(new)[:, None]), weights)
-    return result
+    return np.clip(taps, 0, old - 1).astype(int), weights
 
 
 def _linear(away: Positions) -> Positions:
