@@ -45,7 +45,12 @@ def read_bmodel(path: Path) -> Program:
     """
     file = Bmodel(path)
     if len(file.names) != 1 or file.stages(file.names[0]) != 1:
-        raise TpuError(f"{path}: only bmodels with one net and one input shape are supported")
+        nets = f"{len(file.names)} nets ({', '.join(file.names[:3])}, ..)"
+        held = nets if len(file.names) != 1 else f"{file.stages(file.names[0])} input shapes"
+        raise TpuError(
+            f"{path}: it holds {held}; what runs by itself has one net for one input shape, and "
+            "language models are run by tpu-generate"
+        )
     return file.read(file.names[0])
 
 

@@ -88,12 +88,18 @@ def read_config(folder: Path) -> ModelConfig:
         raise TpuError(f"{path}: an entry is not what it should be ({error})") from error
 
 
+_COUNTS = ("hidden", "intermediate", "layers", "heads", "vocabulary", "positions")
+
+
 def model_config(entries: Mapping[str, Any]) -> ModelConfig:
     """The configuration from the entries of config.json. Raises TpuError as `read_config`."""
     kind = architecture(entries.get("model_type"))
     given = entries.get(kind.config_key, {}) if kind.config_key else entries
     found: dict[str, Any] = {**kind.defaults, **{k: v for k, v in given.items() if v is not None}}
     sizes = {name: _entry(found, keys) for name, keys in STANDARD_FIELDS.items()}
+    for name in _COUNTS:
+        if int(sizes[name]) < 1:
+            raise TpuError(f"'{STANDARD_FIELDS[name][0]}' is {sizes[name]}; it must be above 0")
     layers, heads = int(sizes["layers"]), int(sizes["heads"])
     head_dim = int(found.get("head_dim") or int(sizes["hidden"]) // heads)
     activation = str(sizes["activation"])

@@ -135,7 +135,7 @@ class LanguageModel:
             try:
                 shape = self._tensors.shape(name)
             except TpuError as error:
-                problems.append(str(error))
+                problems.append(str(error).removeprefix(f"{self._tensors.folder}: "))
                 continue
             if shape != expected:
                 problems.append(
