@@ -116,25 +116,34 @@ class _Side:
         """Bring columns from `first` on, at most a lane group, over the lanes, or back."""
         chip, width = self.context.chip, self.tensor.dtype.bytes
         together = max(1, _SCRATCH_BYTES // (align(columns, chip.eu(width)) * width))
+        alike: dict[tuple[int, int, int, bool], list[_Piece]] = {}
         for part, piece in product(range(self.parts), self.pieces()):
             most = 1 if piece.times <= _FEW else together
             for start in range(0, piece.times, most):
                 count = min(most, piece.times - start)
                 rows = piece.rows + start * piece.by_rows + part * self.turned + first
                 at = part * self.plane + piece.columns + start * self.pad
+                one = piece._replace(times=count, rows=rows, columns=at)
+                key = count, piece.lanes, piece.by_rows, self._lies(one, columns)
+                alike.setdefault(key, []).append(one)
+        for pieces in alike.values():
+            for one in self.context.emitter.alike(pieces):
                 with self.context.scratch.temporary():
-                    self._exchange(
-                        piece._replace(times=count, rows=rows, columns=at), columns, into_lanes
-                    )
+                    self._exchange(one, columns, into_lanes)
+
+    def _lies(self, piece: _Piece, columns: int) -> bool:
+        """Whether rows can be exchanged where they are."""
+        chip, width = self.context.chip, self.tensor.dtype.bytes
+        if (self.tensor.address + piece.rows * width) % chip.eu_bytes:
+            return False
+        return piece.times == 1 or piece.by_rows == align(columns, chip.eu(width))
 
     def _exchange(self, piece: _Piece, columns: int, into_lanes: bool) -> None:
         chip, emitter, width = self.context.chip, self.context.emitter, self.tensor.dtype.bytes
         shape, dtype = (piece.times, piece.lanes, 1, columns), self.tensor.dtype
         strides = (piece.by_rows, 0, columns, 1)
         place = strided(self.tensor.address + piece.rows * width, shape, strides, dtype)
-        units = chip.eu(width)
-        lies = place.address % chip.eu_bytes == 0
-        lies &= piece.times == 1 or piece.by_rows == align(columns, units)
+        lies = self._lies(piece, columns)
         rows = (
             aligned(chip, place.address, shape, dtype)
             if lies
