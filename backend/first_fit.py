@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+import numpy as np
+
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.records import record
 
@@ -126,11 +128,7 @@ class Problem:
         rounded = tuple(
             replace(b, size=align(b.size, alignment)) if b.size % alignment else b for b in buffers
         )
-        neighbours: list[list[int]] = [[] for _ in rounded]
-        for one, other in _together(rounded):
-            neighbours[one].append(other)
-            neighbours[other].append(one)
-        return cls(rounded, tuple(map(tuple, neighbours)), alignment)
+        return cls(rounded, tuple(_neighbours(rounded)), alignment)
 
     def place(self, order: Order, choose: Choice = lowest) -> Placement:
         """Place the buffers one after the other, each in a gap between its placed neighbours."""
@@ -265,6 +263,20 @@ def clashes(buffers: Sequence[Buffer], offsets: Sequence[int]) -> Iterator[tuple
 
 def _end(buffers: Sequence[Buffer]) -> int:
     return max((max(buffer.first, buffer.last) for buffer in buffers), default=0)
+
+
+def _neighbours(buffers: Sequence[Buffer]) -> Iterator[tuple[int, ...]]:
+    """Of each buffer the others whose lifetimes share a step with its own."""
+    end = _end(buffers)
+    lives = [buffer.lives(end) for buffer in buffers]
+    owners = np.array([i for i, own in enumerate(lives) for _ in own], np.int64)
+    ranges = np.array([life for own in lives for life in own], np.int64).reshape(-1, 2)
+    firsts, lasts = np.ascontiguousarray(ranges.T)
+    for i, own in enumerate(lives):
+        met = np.zeros(len(owners), np.bool_)
+        for first, last in own:
+            met |= (firsts <= last) & (lasts >= first)
+        yield tuple({*owners[met].tolist()} - {i})
 
 
 def _together(buffers: Sequence[Buffer]) -> Iterator[tuple[int, int]]:

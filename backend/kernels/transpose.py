@@ -6,7 +6,7 @@ from typing import NamedTuple
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
 from xdsl_tpu.backend.kernels.support import LocalMemory
-from xdsl_tpu.backend.tensor import LocalTensor, aligned, strided
+from xdsl_tpu.backend.tensor import LocalTensor, Shape4, aligned, strided
 from xdsl_tpu.dialects.errors import NoKernel
 
 SCRATCH_BYTES = 16384
@@ -50,23 +50,32 @@ def exchange(emitter: Emitter, scratch: LocalMemory, x: LocalTensor, out: LocalT
     Nothing is copied where a side has one lane group of columns and lies without gaps.
     """
     chip = emitter.chip
-    for tile in _tiles(chip, x, out):
-        n, c, channels, y, lines, w, columns = tile
+    alike: dict[tuple[Shape4, bool, bool], list[tuple[LocalTensor, LocalTensor]]] = {}
+    for n, c, channels, y, lines, w, columns in _tiles(chip, x, out):
         source = x.window((n, c, y, w), (1, channels, lines, columns), chip)
         target = out.window((n, w, y, c), (1, columns, lines, channels), chip)
-        if _lies(chip, source) and _lies(chip, target):
-            emitter.transpose_cw(_plain(chip, target), _plain(chip, source))
-            continue
-        with scratch.temporary():
-            given, made = (
-                _plain(chip, part) if _lies(chip, part) else scratch.aligned(part.shape, part.dtype)
-                for part in (source, target)
-            )
-            if given.address != source.address:
-                _copy(emitter, given, source)
-            emitter.transpose_cw(made, given)
-            if made.address != target.address:
-                _copy(emitter, target, made)
+        key = source.shape, _lies(chip, source), _lies(chip, target)
+        alike.setdefault(key, []).append((source, target))
+    for tiles in alike.values():
+        for source, target in emitter.alike(tiles):
+            with scratch.temporary():
+                _exchange(emitter, scratch, source, target)
+
+
+def _exchange(
+    emitter: Emitter, scratch: LocalMemory, source: LocalTensor, target: LocalTensor
+) -> None:
+    """The same of one tile."""
+    chip = emitter.chip
+    given, made = (
+        _plain(chip, part) if _lies(chip, part) else scratch.aligned(part.shape, part.dtype)
+        for part in (source, target)
+    )
+    if given.address != source.address:
+        _copy(emitter, given, source)
+    emitter.transpose_cw(made, given)
+    if made.address != target.address:
+        _copy(emitter, target, made)
 
 
 def _copy(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:

@@ -11,6 +11,7 @@ number is odd, each becomes one for the time.
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.emitter import Emitter
@@ -203,8 +204,12 @@ class _Move:
 
     def emit(self, e: Emitter, place: int, at_once: int) -> None:
         """Move all images, some pixels at a time."""
-        for image in range(self.out.shape[0]):
-            for piece in cut(self.pixels, at_once):
+        images = range(self.out.shape[0])
+        alike: dict[int, list[tuple[int, Piece]]] = {}
+        for image, piece in product(images, cut(self.pixels, at_once)):
+            alike.setdefault(piece.size, []).append((image, piece))
+        for places in alike.values():
+            for image, piece in e.alike(places):
                 self._emit(e, place, image, piece)
 
     def _emit(self, e: Emitter, place: int, image: int, piece: Piece) -> None:
