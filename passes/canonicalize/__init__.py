@@ -20,6 +20,7 @@ from xdsl_tpu.dialects.weights import Weights
 from xdsl_tpu.passes.canonicalize import (
     add,
     blocks,
+    broadcast_batch,
     channels_last,
     chosen_matrices,
     concat,
@@ -117,7 +118,7 @@ PATTERNS: PatternTable = {
         matmul.MatMulWithColumnFactors(),
         matmul.NoKeepDimsAddReshape(),
         chosen_matrices.ChosenMatrices(),
-        matmul.RepeatedWeightToRows(),
+        broadcast_batch.BroadcastBatch(),
         matmul.SliceMatMul(),
         matmul.PermuteMatMulPermute(),
         transposed_rows.MoveRowsBehindProduct(),

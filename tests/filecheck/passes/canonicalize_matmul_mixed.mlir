@@ -1,38 +1,5 @@
 // RUN: tpu-opt %s --split-input-file --shape-infer --canonicalize --no-locations | filecheck %s
 
-// Each of three matrices meets four: their rows are those of one.
-func.func @repeated(%arg_x: tensor<1x3x4x5x6xf32>) -> tensor<*xf32> {
-  %none = "top.None"() : () -> none
-  %x = "top.Input"(%arg_x) : (tensor<1x3x4x5x6xf32>) -> tensor<1x3x4x5x6xf32> loc("x")
-  %w = "top.Weight"() : () -> tensor<1x3x1x6x7xf32> loc("w")
-  %y = "top.MatMul"(%x, %w, %none) : (tensor<1x3x4x5x6xf32>, tensor<1x3x1x6x7xf32>, none) -> tensor<*xf32> loc("y")
-  return %y : tensor<*xf32>
-}
-
-// CHECK-LABEL: func.func @repeated
-// CHECK: [[W:%.+]] = "top.Weight"() : () -> tensor<1x3x6x7xf32>
-// CHECK: [[X:%.+]] = "top.Reshape"({{.*}} -> tensor<1x3x20x6xf32>
-// CHECK-NEXT: [[P:%.+]] = "top.MatMul"([[X]], [[W]], {{.*}} -> tensor<1x3x20x7xf32>
-// CHECK-NEXT: [[Y:%.+]] = "top.Reshape"([[P]]) {{.*}} -> tensor<1x3x4x5x7xf32>
-// CHECK-NEXT: return [[Y]]
-
-// -----
-
-// Each has its own.
-func.func @own(%arg_x: tensor<3x5x6xf32>) -> tensor<*xf32> {
-  %none = "top.None"() : () -> none
-  %x = "top.Input"(%arg_x) : (tensor<3x5x6xf32>) -> tensor<3x5x6xf32> loc("x")
-  %w = "top.Weight"() : () -> tensor<3x6x7xf32> loc("w")
-  %y = "top.MatMul"(%x, %w, %none) : (tensor<3x5x6xf32>, tensor<3x6x7xf32>, none) -> tensor<*xf32> loc("y")
-  return %y : tensor<*xf32>
-}
-
-// CHECK-LABEL: func.func @own
-// CHECK-NOT: top.Reshape
-// CHECK: "top.MatMul"({{.*}} -> tensor<3x5x7xf32>
-
-// -----
-
 // Rows that a weight mixes are channels.
 func.func @mixed(%arg_x: tensor<12x207x64xf32>) -> tensor<*xf32> {
   %none = "top.None"() : () -> none
