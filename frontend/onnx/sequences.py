@@ -13,7 +13,7 @@ from onnx import helper
 
 from xdsl_tpu.frontend.onnx.graph import Node
 from xdsl_tpu.frontend.onnx.problems import UnsupportedNode
-from xdsl_tpu.frontend.onnx.unroll import Host, constant, part, reshape
+from xdsl_tpu.frontend.onnx.unroll import Host, axis_within, constant, part, reshape
 
 
 class Lists(Host, Protocol):
@@ -62,24 +62,29 @@ def _concat(host: Lists, node: Node) -> None:
         spread: list[str] = []
         for place, value in enumerate(values):
             shape = [*host.shape(value)]
-            shape.insert(axis % (len(shape) + 1), 1)
+            shape.insert(axis_within(axis, len(shape) + 1), 1)
             spread.append(reshape(host, value, shape, f"{node.output}/{place}/spread"))
         values = spread
     host.visit(helper.make_node("Concat", values, [node.output], node.name, axis=axis))
 
 
 def _split(host: Lists, node: Node) -> None:
-    """Parts along an axis, of one each where no sizes are given."""
-    shape, axis = host.shape(node.inputs[0]), node.attribute("axis", 0)
-    size = shape[axis]
+    """Parts along an axis, of one each where no sizes are given.
+
+    ONNX ignores `keepdims` where sizes are given; onnxruntime does not where the size of all is 1,
+    and so PyTorch writes `unbind`.
+    """
+    shape = host.shape(node.inputs[0])
+    axis = axis_within(node.attribute("axis", 0), len(shape))
+    size, drops = shape[axis], not node.attribute("keepdims", 1)
     if not node.input(1):
-        keeps = bool(node.attribute("keepdims", 1))
+        keeps = not drops
         starts = list(range(size + 1))
     else:
         given = host.constant(node.input(1))
         if given is None:
             raise UnsupportedNode(f"its sizes ('{node.input(1)}') must be constant")
-        keeps = True
+        keeps = not (drops and given.ndim == 0 and given == 1)
         if given.ndim:
             starts = [0, *np.cumsum(given).tolist()]
         else:

@@ -81,15 +81,22 @@ def test_concat(agree: Agree, axis: int, new_axis: int) -> None:
     agree([*THREE, concat, last], INPUTS, shape, ["y"])
 
 
-SIZES = {"several": np.array([1, 3, 1]), "two": np.array(2)}
+SIZES = {"several": np.array([1, 3, 1]), "two": np.array(2), "one": np.array(1)}
 
 
 @pytest.mark.parametrize(
     ("sizes", "keepdims", "places"),
-    [("", 1, "p2"), ("", 0, "m1"), ("several", 1, "p1"), ("two", 1, "m1")],
+    [
+        ("", 1, "p2"),
+        ("", 0, "m1"),
+        ("several", 0, "p1"),
+        ("two", 1, "m1"),
+        ("one", 1, "p2"),
+        ("one", 0, "p2"),
+    ],
 )
 def test_split(agree: Agree, sizes: str, keepdims: int, places: str) -> None:
-    """Sizes that are given keep the axis; the last part is what is left."""
+    """Sizes that are given keep the axis, but one of 1; the last part is what is left."""
     inputs = ["x", *([sizes] if sizes else [])]
     nodes = [
         node("SplitToSequence", inputs, "parts", axis=1, keepdims=keepdims),
@@ -135,6 +142,7 @@ def test_what_is_wrong_is_said(model_of: ModelOf) -> None:
         ([node("ConcatFromSequence", ["none"], "y", axis=0)], "its sequence is empty"),
         ([node("SequenceAt", ["a", "p0"], "y")], "its input 'a' is no sequence"),
         ([node("Neg", ["two"], "y")], "its input 'two' is a sequence of tensors"),
+        ([node("ConcatFromSequence", ["two"], "y", axis=3, new_axis=1)], "its axis 3 is not one"),
         ([node("Identity", ["two"], "y")], "output 'y': it is a sequence of tensors"),
     ):
         inputs = {**INPUTS, "where": np.array(1)}
