@@ -45,6 +45,7 @@ def opened(profile: Path, dark: bool = False) -> Generator[Chrome]:
         options.add_argument("--force-dark-mode")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     chrome = Chrome(options=options, service=Service(driver))
+    chrome.set_script_timeout(300)  # 30 seconds are too few beside other work on a slow machine
     try:
         yield chrome
     finally:
