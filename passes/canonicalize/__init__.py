@@ -119,6 +119,7 @@ PATTERNS: PatternTable = {
         matmul.NoKeepDimsAddReshape(),
         chosen_matrices.ChosenMatrices(),
         broadcast_batch.BroadcastBatch(),
+        matmul.RepeatedWeightToRows(),
         matmul.SliceMatMul(),
         matmul.PermuteMatMulPermute(),
         transposed_rows.MoveRowsBehindProduct(),

@@ -159,6 +159,41 @@ class NoKeepDimsAddReshape(RewritePattern):
         rewriter.replace(op, [kept, reshape(op.location, kept.output, shape_of(op.output))])
 
 
+class RepeatedWeightToRows(RewritePattern):
+    """MatMul(x: BxCxMxK, W: Bx1xKxN) -> Reshape(MatMul(Reshape(x): BxCMxK, W: BxKxN)).
+
+    A matrix that meets several others is not repeated for them: their rows are those of one. What
+    `BroadcastBatch` leaves: a single matrix, and batches that either side lacks.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
+        weight = producer(op.right, top.WeightOp)
+        if weight is None or not is_none(op.bias) or not has_shapes(op.input, op.output):
+            return
+        flags = op.left_transpose, op.output_transpose, op.hdim_is_batch
+        left, right = shape_of(op.input), shape_of(op.right)
+        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+            return
+        if len(left) != len(right) or len(left) < _FEWEST_DIMS or right[-3] != 1 or left[-3] == 1:
+            return
+        if not op.right.has_one_use():
+            return
+        *batch, count, rows, depth = left
+        given, columns = shape_of(op.output), shape_of(op.output)[-1]
+        flat = reshape(derived_name(op.input, "_r_rows"), op.input, (*batch, count * rows, depth))
+        narrower = reshaped_weight(weight, (*right[:-3], *right[-2:]))
+        product = rebuilt(
+            op,
+            operands=(flat.output, narrower.output, op.bias),
+            result_types=[tensor_like(op.output, (*given[:-3], count * rows, columns))],
+            location=name_loc(derived_name(op, "_r_rows")),
+        )
+        back = reshape(op.location, product.output, shape_of(op.output))
+        rewriter.replace(weight, narrower)
+        rewriter.replace(op, [flat, product, back])
+
+
 class LeftWeightToConv(RewritePattern):
     """MatMul(W: MxK, x: BxKxN) -> Conv(x: BxKxN, W: MxKx1x1), for several matrices.
 
