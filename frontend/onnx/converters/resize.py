@@ -22,6 +22,7 @@ LARGEST_MATRIX = 1 << 24
 """Elements of a constant matrix that an axis may be resized with."""
 
 _VECTORS = 3
+"""How many random vectors two ways to resize an axis are compared by."""
 
 
 def convert_resize(context: Context, node: Node) -> None:
