@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import cycle
 
 from xdsl.ir import Operation
 
@@ -168,18 +169,57 @@ def _p_relu(op: Operation, types: Types) -> ElementWise:
 
 
 def _several(step: StepWith, op: Operation, types: Types) -> ElementWise:
-    """tpu.Add, Sub, Mul, Div, Max, Min of any number of broadcasting operands."""
+    """tpu.Add, Sub, Mul, Div, Max, Min of any number of broadcasting operands.
+
+    The first one, or the result, may be of 16 bits where the others are of f32.
+    """
     tail = fused_relu(op)
     if any(c != 1 for c in _coefficients(op)):
         raise NoKernel(f"{where(op)}: coefficients other than 1 have no kernel; multiply before it")
     swap = _is_reverse(op)
 
+    def steps(work: Work) -> list[Step]:
+        return [*(step(operand, swap) for operand in work.operands[1:]), *tail]
+
+    if any(kind is not types.out for kind in types.operands):
+        return _in_f32(op, types, steps)
+
     def compute(emitter: Emitter, work: Work) -> None:
-        steps = [step(operand, swap) for operand in work.operands[1:]]
-        run_chain(emitter, [*steps, *tail], work, work.operands[0])
+        run_chain(emitter, steps(work), work, work.operands[0])
 
     several = len(types.operands) > 2 or bool(tail)
     return ElementWise(compute, (Scratch(types.out),) if several else ())
+
+
+def _in_f32(op: Operation, types: Types, steps: Callable[[Work], Sequence[Step]]) -> ElementWise:
+    """Steps on a first operand that is widened, to a result that is narrowed.
+
+    The tensor is wide a part at a time, so that no lane need have room for it in f32.
+    """
+    if any(kind is not DType.F32 for kind in types.operands[1:]):
+        kinds = ", ".join(kind.label for kind in types.operands)
+        raise NoKernel(
+            f"{where(op)}: there is no kernel on {kinds} to {types.out.label}; cast all operands "
+            "to one type, or all but the first to f32"
+        )
+
+    def compute(emitter: Emitter, work: Work) -> None:
+        chain = list(steps(work))
+        if types.operands[0] is not DType.F32:
+            chain.insert(0, _to_another_type)
+        if types.out is not DType.F32:
+            chain.append(_to_another_type)
+        x, (*between, last) = work.operands[0], chain
+        for step, target in zip(between, cycle(work.scratch)):
+            step(emitter, target, x)
+            x = target
+        last(emitter, work.out, x)
+
+    return ElementWise(compute, (Scratch(DType.F32), Scratch(DType.F32)))
+
+
+def _to_another_type(emitter: Emitter, out: LocalTensor, x: LocalTensor) -> None:
+    emitter.cast(out, x)
 
 
 def _coefficients(op: Operation) -> tuple[float, ...]:

@@ -22,6 +22,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
 from xdsl_tpu.dialects.tpu.local import (
+    FLOATS,
     AlikeEverywhere,
     EachElement,
     LocalBroadcast,
@@ -78,7 +79,7 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
         if mode not in _LOCAL_REDUCTIONS:
             return f"{mode} is not local, only {', '.join(sorted(_LOCAL_REDUCTIONS))}"
         source, target = stored_type(self.input), stored_type(self.output)
-        if source != target:
+        if source != target and not all(isinstance(kind, FLOATS) for kind in (source, target)):
             return f"it makes {target} of {source}"
         return None
 

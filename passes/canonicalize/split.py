@@ -5,8 +5,10 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.passes.canonicalize.common import reshape
-from xdsl_tpu.passes.graph import derived_name, has_shapes, none_for, tensor_like
+from xdsl_tpu.passes.canonicalize.slice import is_static
+from xdsl_tpu.passes.graph import derived_name, has_shapes, none_for, tensor_like, users
 from xdsl_tpu.passes.tensors import shape_of
 
 _WHOLE = 2**63 - 1
@@ -47,6 +49,35 @@ def slice_along(
         steps=[1] * len(shape),
         hasparamConvert_axes=[axis],
     )
+
+
+def shared_out(value: SSAValue) -> tuple[int, list[top.SliceOp]] | None:
+    """The axis along which Slices share out a value, each index to one of them, and they in order;
+    None where anything else reads it."""
+    if not has_shapes(value):
+        return None
+    shape = shape_of(value)
+    cuts: list[tuple[Cut, top.SliceOp]] = []
+    axes = set[int]()
+    for user in users(value):
+        if not isinstance(user, top.SliceOp) or not is_static(user):
+            return None
+        parts = enumerate(zip(user.cuts(), shape, strict=True))
+        changed = [(axis, part) for axis, (part, size) in parts if part != Cut(0, size, 1)]
+        if len(changed) != 1:
+            return None
+        axes.add(changed[0][0])
+        cuts.append((changed[0][1], user))
+    if len(axes) != 1:
+        return None
+    (axis,) = axes
+    cuts.sort(key=lambda found: found[0].first)
+    begin = 0
+    for part, _ in cuts:
+        if part.step != 1 or part.first != begin:
+            return None
+        begin += part.count
+    return (axis, [user for _, user in cuts]) if begin == shape[axis] else None
 
 
 class UnpackToSlices(RewritePattern):

@@ -12,7 +12,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import reshape
-from xdsl_tpu.passes.canonicalize.slice import is_static
+from xdsl_tpu.passes.canonicalize.split import shared_out
 from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
 from xdsl_tpu.passes.graph import (
     derived_name,
@@ -20,7 +20,6 @@ from xdsl_tpu.passes.graph import (
     rebuilt,
     sole_user,
     tensor_like,
-    users,
 )
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -109,39 +108,17 @@ def _parts(op: top.MatMulOp) -> list[_Part]:
     value: SSAValue = op.output
     while (between := sole_user(value, top.ReshapeOp)) is not None:
         value = between.output
-    if not has_shapes(value):
+    found = shared_out(value)
+    if found is None:
         return []
-    shape = shape_of(value)
-    cuts: list[tuple[int, Cut, top.SliceOp]] = []
-    for user in users(value):
-        if not isinstance(user, top.SliceOp) or not is_static(user):
-            return []
-        parts = enumerate(user.cuts())
-        changed = [(axis, part) for axis, part in parts if part != Cut(0, shape[axis], 1)]
-        if len(changed) != 1:
-            return []
-        cuts.append((*changed[0], user))
-    axes = {axis for axis, _, _ in cuts}
-    if len(axes) != 1 or prod(shape[: min(axes)]) != prod(shape_of(op.output)[:-1]):
+    (axis, cuts), shape = found, shape_of(value)
+    if prod(shape[:axis]) != prod(shape_of(op.output)[:-1]):
         return []
-    cuts.sort(key=lambda found: found[1].first)
-    if not _share_out([part for _, part, _ in cuts], shape[min(axes)]):
-        return []
-    inner = prod(shape[min(axes) + 1 :])
-    return [_part(cut, part, inner) for _, part, cut in cuts]
+    inner = prod(shape[axis + 1 :])
+    return [_part(cut, cut.cuts()[axis], inner) for cut in cuts]
 
 
 def _part(cut: top.SliceOp, taken: Cut, inner: int) -> _Part:
     squeeze = sole_user(cut.output, top.SqueezeOp)
     begin = taken.first * inner
     return _Part(cut, squeeze or cut, slice(begin, begin + taken.count * inner))
-
-
-def _share_out(cuts: Sequence[Cut], size: int) -> bool:
-    """Whether cuts, sorted, take every index below `size` exactly once."""
-    begin = 0
-    for part in cuts:
-        if part.step != 1 or part.first != begin:
-            return False
-        begin += part.count
-    return begin == size

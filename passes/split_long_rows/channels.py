@@ -117,16 +117,18 @@ def normalised_lengths(
     """x / sqrt(mean of x * x over each channel's image + epsilon) * scale * gamma, in f32."""
     _, c, h, w = given.image
     one: Image = (1, c, 1, 1)
-    x = _image(do, "x", given)
-    squares = do.step("square", tpu.MulOp, [x, x], given.image)
-    squares = do.reduced("squares", squares, 3, "ReduceMean")
-    mean = _over_rows(do, "square_of_rows", squares)
+    x = _narrow_image(do, "x", given)
+    length = do.reduced("length_of_rows", x, 3, "ReduceL2")
+    length = do.reduced("length", length, 2, "ReduceL2") if h > 1 else length
+    mean = do.step("square", tpu.MulOp, [length, length], one)
+    mean = do.step("mean", tpu.MulConstOp, [mean], one, const_val=1.0 / (h * w))
     positive = do.step("positive", tpu.AddConstOp, [mean], one, const_val=epsilon)
     factor = do.step("factor", tpu.ActiveOp, [positive], one, mode=ActiveMode.RSQRT)
     if scale != 1:
         factor = do.step("scaled_factor", tpu.MulConstOp, [factor], one, const_val=scale)
     # Cast again: the wide image must not have to be kept until its length is known.
-    value = do.step("normal", tpu.MulOp, [_image(do, "x_again", given), factor], given.image)
+    x = _narrow_image(do, "x_again", given)
+    value = do.step("normal", tpu.MulOp, [x, factor], given.image, element_of(x))
     if (weight := parameter(do, gamma, (1, 1, h, w))) is None:
         return value
     return do.step("weighted", tpu.MulOp, [value, weight], given.image)
@@ -159,6 +161,13 @@ def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:
     x = _image(do, "x_again", given)
     value = do.step("weighted", tpu.MulOp, [x, scale], norm.image)
     return do.step("normal", tpu.AddOp, [value, shift], norm.image)
+
+
+def _narrow_image(do: Steps, label: str, given: ImageRows) -> SSAValue:
+    x, cast = given.value, given.value.owner
+    if isinstance(cast, tpu.CastOp) and element_bytes(cast.input) < element_bytes(x):
+        x = cast.input
+    return do.reshaped(f"{label}_rows", x, given.image, element_of(x))
 
 
 def _image(do: Steps, label: str, given: ImageRows) -> SSAValue:

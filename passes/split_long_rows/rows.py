@@ -134,7 +134,7 @@ def finished(do: Steps, value: SSAValue) -> SSAValue:
     """The value as the replaced op gave it: element type, shape and name."""
     result = do.op.results[0]
     element, shape = element_of(result), shape_of(result)
-    if stored_element(element) == F32:
+    if stored_element(element_of(value)) == stored_element(element):
         return do.last(tpu.ReshapeOp, [value], element, shape=list(shape))
     if shape_of(value) == shape:
         return do.last(tpu.CastOp, [value], element)

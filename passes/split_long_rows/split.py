@@ -6,7 +6,7 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -75,9 +75,18 @@ def _split(func: FuncOp, chip: Chip, weights: Weights | None) -> None:
         op.detach()
         op.erase()
         for maker in given:
-            if isinstance(maker, top.WeightOp | tpu.CastOp) and maker.output.first_use is None:
-                maker.detach()
-                maker.erase()
+            _erase_unread(maker)
+
+
+def _erase_unread(maker: Operation | Block | None) -> None:
+    """Erase what nothing reads any more, a boundary of groups if it stayed."""
+    while isinstance(maker, top.WeightOp | tpu.CastOp | tpu.ReshapeOp):
+        if maker.output.first_use is not None:
+            return
+        before = maker.operands[0].owner if maker.operands else None
+        maker.detach()
+        maker.erase()
+        maker = before
 
 
 def _all_float(op: Operation) -> bool:

@@ -6,6 +6,7 @@ from tests.kernels.harness import Case, check, run
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects.errors import TpuError
 
 KINDS = ("f32", "f16", "bf16")
 
@@ -73,6 +74,28 @@ def test_the_same_value_twice() -> None:
     a = case.input("a", (5, 77))
     case.op("tpu.Mul", [a, a], {}, "y", (5, 77))
     check(case)
+
+
+@pytest.mark.parametrize("target", ["f16", "f32"])
+@pytest.mark.parametrize("op", ["Add", "Mul"])
+@pytest.mark.parametrize("relu", ["false", "true"])
+def test_a_narrow_operand_meets_wide_ones(op: str, target: str, relu: str) -> None:
+    """The value is rounded once, whatever its sizes are."""
+    case = Case("f16")
+    names = [case.input("x", (2, 65, 9, 130))]
+    names += [case.input(name, (1, 65, 1, 1), kind="f32") for name in "ab"]
+    case.op(f"tpu.{op}", names, {"do_relu": relu}, "y", (2, 65, 9, 130), target)
+    outcome = run(case)
+    assert np.array_equal(outcome.simulated, outcome.expected)
+    assert outcome.simulated.any()
+
+
+def test_narrow_operands_beside_a_wide_one_are_refused() -> None:
+    case = Case("f16")
+    names = [case.input("x", (1, 4, 3, 5)), case.input("a", (1, 4, 1, 1))]
+    case.op("tpu.Mul", names, {}, "y", (1, 4, 3, 5), "f32")
+    with pytest.raises(TpuError, match="no kernel on f16, f16 to f32; cast all operands"):
+        run(case)
 
 
 CONSTANTS: tuple[tuple[str, dict[str, str]], ...] = (

@@ -251,7 +251,7 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "ReduceProd is not local, only ReduceL1, ReduceL2, ReduceMax, ReduceMean, ReduceMin, "
         "ReduceSum",
     ),
-    ("reduce-type", reduce((1, 4, 5), (2,), "ReduceSum", f32), "it makes f32 of f16"),
+    ("reduce-type", reduce((1, 4, 5), (2,), "ReduceSum", INT8), "it makes i8 of f16"),
     (
         "reshape-n",
         reshape((1, 56, 56, 96), (1, 3136, 96)),
@@ -408,6 +408,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ),
     ("reduce-h", reduce((1, 4, 5, 6), (2,), "ReduceMax")),
     ("reduce-image", reduce((1, 4, 5, 6), (2, 3), "ReduceL2")),
+    ("reduce-to-wide", reduce((1, 4, 5, 6), (3,), "ReduceL2", f32)),
     (
         "rope",
         made(tpu.RopeOp, [(1, 3, 8, 32), (1, 3, 1, 32), (1, 3, 1, 32)], (1, 3, 8, 32)),
