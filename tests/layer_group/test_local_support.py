@@ -251,7 +251,7 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "ReduceProd is not local, only ReduceL1, ReduceL2, ReduceMax, ReduceMean, ReduceMin, "
         "ReduceSum",
     ),
-    ("reduce-type", reduce((1, 4, 5), (2,), "ReduceSum", INT8), "it makes i8 of f16"),
+    ("reduce-type", reduce((1, 4, 5), (2,), "ReduceSum", INT8), "it makes si8 of f16"),
     (
         "reshape-n",
         reshape((1, 56, 56, 96), (1, 3136, 96)),
