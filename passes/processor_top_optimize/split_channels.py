@@ -53,13 +53,15 @@ class SplitConvByChannels(RewritePattern):
         if sum(-(-count // lanes) for count in counts) > -(-ends[-1] // lanes):
             return
         for index, (cut, count, end) in enumerate(zip(cuts, counts, ends, strict=True)):
-            value: SSAValue = op.input
+            last: Operation | None = None
             for link in chain:
-                made = list(_of_part(link, value, slice(end - count, end), index))
-                rewriter.insert(made)
-                value = made[-1].results[0]
-            value.owner.location = cut.location
-            rewriter.replace(cut, (), [value])
+                value = op.input if last is None else last.results[0]
+                *weights, made = _of_part(link, value, slice(end - count, end), index)
+                rewriter.insert([*weights, made])
+                last = made
+            assert last is not None  # a chain begins with the convolution
+            last.location = cut.location
+            rewriter.replace(cut, (), last.results)
         for link in reversed(chain):
             rewriter.erase(link)
 

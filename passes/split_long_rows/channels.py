@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.tpu import ActiveMode
+from xdsl_tpu.passes.lowering.context import F32
 from xdsl_tpu.passes.lowering.steps import Shape, Steps
 from xdsl_tpu.passes.split_long_rows.rows import Rows, in_f32, parameter
 from xdsl_tpu.passes.tensors import element_bytes, element_of, shape_of
@@ -114,7 +115,10 @@ def rows_of_image(x: SSAValue, outer: int, size: int, rows: Rows) -> ImageRows |
 def normalised_lengths(
     do: Steps, given: ImageRows, epsilon: float, scale: float, gamma: SSAValue
 ) -> SSAValue:
-    """x / sqrt(mean of x * x over each channel's image + epsilon) * scale * gamma, in f32."""
+    """x / sqrt(mean of x * x over each channel's image + epsilon) * scale * gamma.
+
+    All is computed in f32, of an image that stays as narrow as it is.
+    """
     _, c, h, w = given.image
     one: Image = (1, c, 1, 1)
     x = _narrow_image(do, "x", given)
@@ -126,10 +130,10 @@ def normalised_lengths(
     factor = do.step("factor", tpu.ActiveOp, [positive], one, mode=ActiveMode.RSQRT)
     if scale != 1:
         factor = do.step("scaled_factor", tpu.MulConstOp, [factor], one, const_val=scale)
-    # Cast again: the wide image must not have to be kept until its length is known.
-    x = _narrow_image(do, "x_again", given)
-    value = do.step("normal", tpu.MulOp, [x, factor], given.image, element_of(x))
-    if (weight := parameter(do, gamma, (1, 1, h, w))) is None:
+    weight = parameter(do, gamma, (1, 1, h, w))
+    element = element_of(do.op.results[0]) if weight is None else F32
+    value = do.step("normal", tpu.MulOp, [x, factor], given.image, element)
+    if weight is None:
         return value
     return do.step("weighted", tpu.MulOp, [value, weight], given.image)
 
@@ -164,6 +168,7 @@ def normalised_channels(do: Steps, norm: ChannelNorm) -> SSAValue:
 
 
 def _narrow_image(do: Steps, label: str, given: ImageRows) -> SSAValue:
+    """The image; as it was before a cast, so that it comes and goes in half the bytes."""
     x, cast = given.value, given.value.owner
     if isinstance(cast, tpu.CastOp) and element_bytes(cast.input) < element_bytes(x):
         x = cast.input
@@ -171,13 +176,8 @@ def _narrow_image(do: Steps, label: str, given: ImageRows) -> SSAValue:
 
 
 def _image(do: Steps, label: str, given: ImageRows) -> SSAValue:
-    """The image in f32. What was cast to that is cast again by each reader: it comes and goes in
-    half the bytes."""
-    x, cast = given.value, given.value.owner
-    if isinstance(cast, tpu.CastOp) and element_bytes(cast.input) < element_bytes(x):
-        x = cast.input
-    x = do.reshaped(f"{label}_rows", x, given.image, element_of(x))
-    return in_f32(do, label, x, given.image)
+    """The image in f32; each reader casts it by itself."""
+    return in_f32(do, label, _narrow_image(do, label, given), given.image)
 
 
 def _moments(do: Steps, given: ImageRows) -> tuple[SSAValue, SSAValue]:
