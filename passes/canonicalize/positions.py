@@ -13,7 +13,12 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.names import name_loc
-from xdsl_tpu.passes.canonicalize.common import has_relu, reshape, unit_coefficients
+from xdsl_tpu.passes.canonicalize.common import (
+    behind_views,
+    has_relu,
+    reshape,
+    unit_coefficients,
+)
 from xdsl_tpu.passes.constants import Floats, make_weight
 from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer, tensor_like
 from xdsl_tpu.passes.tensors import is_weight, shape_of
@@ -21,8 +26,7 @@ from xdsl_tpu.passes.tensors import is_weight, shape_of
 _LEAST_KEYS_FOR_ONE = 2
 """Columns that are added to queries and keys must be so many times fewer than keys."""
 
-
-_WORTH_SCORES = 1 << 21
+_WORTH_SCORES = 1 << 18
 """Scores from which on to have them once, on the chip, is worth more columns of the product. Fewer
 fit beside each other in local memory, where they are seen as images for nothing."""
 
@@ -63,7 +67,10 @@ class _Sum:
         if not has_shapes(value):
             return False
         if shape_of(value) == whole:
-            return self.collect(value)
+            written = behind_views(value).owner
+            if not isinstance(written, top.TileOp) or not has_shapes(written.input):
+                return self.collect(value)
+            value, whole = written.input, shape_of(written.output)  # as WidenStretched leaves it
         self.terms.append((value, whole))
         return not is_weight(value) and len(shape_of(value)) == len(whole)
 

@@ -13,21 +13,21 @@ KEYS = SIDE * SIDE
 
 
 def attention(
-    spelling: str, scale: bool = False, side: int = SIDE, turned: bool = True
+    spelling: str, scale: bool = False, side: int = SIDE, turned: bool = True, heads: int = HEADS
 ) -> ModuleOp:
     """Scores of an image's pixels with a number for each row and column of keys, and values."""
     net, keys = Net(), side * side
-    q = net.input("q", HEADS, keys, SIZE)
-    k = net.input("k", HEADS, keys, SIZE) if turned else net.input("k", HEADS, SIZE, keys)
+    q = net.input("q", heads, keys, SIZE)
+    k = net.input("k", heads, keys, SIZE) if turned else net.input("k", heads, SIZE, keys)
     k = net.op(top.PermuteOp, "kt", (k,), order=[0, 2, 1]) if turned else k
-    rows = net.input("rows", HEADS, side, side, side, 1)
-    columns = net.input("columns", HEADS, side, side, 1, side)
+    rows = net.input("rows", heads, side, side, side, 1)
+    columns = net.input("columns", heads, side, side, 1, side)
     scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
     if scale:
         scores = net.op(top.MulConstOp, "scaled", (scores,), const_val=0.5)
-    total = summed(net, spelling, scores, (rows, columns), (HEADS, side, side, side, side))
+    total = summed(net, spelling, scores, (rows, columns), (heads, side, side, side, side))
     shares = net.op(top.SoftmaxOp, "shares", (total,), axis=2)
-    values = net.input("v", HEADS, keys, SIZE)
+    values = net.input("v", heads, keys, SIZE)
     return net.module(net.op(top.MatMulOp, "y", (shares, values, net.none)))
 
 
@@ -54,6 +54,13 @@ def test_positions_are_columns_of_the_product(spelling: str, scale: bool, turned
     scores, _ = ops_of(after, top.MatMulOp)
     assert shape_of(scores.input) == (HEADS, KEYS, SIZE + 2 * SIDE)
     assert shape_of(scores.output) == (HEADS, KEYS, KEYS)
+
+
+@pytest.mark.parametrize("spelling", ["terms first", "one by one"])
+def test_short_rows_are_not_written_out(spelling: str) -> None:
+    """Windows of 14x14: a number for each column of keys would be repeated in pieces of 14."""
+    after = assert_same_numbers(attention(spelling, side=14, heads=7), "canonicalize")
+    assert not {"Add", "Tile"} & set(kinds(after))
 
 
 def test_few_scores_stay() -> None:

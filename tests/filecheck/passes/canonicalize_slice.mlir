@@ -474,3 +474,22 @@ func.func @crop_of_channels(%arg_x: tensor<1x3x3x3xf32>) -> tensor<*xf32> {
 // CHECK: %3 = "top.Conv"(%1, %2, %0){{.*}}-> tensor<1x4x5x5xf32>
 // CHECK-NEXT: %4 = "top.Slice"(%3, %0, %0, %0){{.*}}offset = [0, 1, 1, 1]{{.*}}-> tensor<1x3x3x3xf32>
 // CHECK-NEXT: return %4
+
+// -----
+
+// Boxes and scores are joined, come into rows, and are taken apart again.
+func.func @parts(%arg_x: tensor<1x4x9xf32>, %arg_y: tensor<1x8x9xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x4x9xf32>) -> tensor<1x4x9xf32> loc("x")
+  %y = "top.Input"(%arg_y) : (tensor<1x8x9xf32>) -> tensor<1x8x9xf32> loc("y")
+  %c = "top.Concat"(%x, %y) {axis = 1 : si32} : (tensor<1x4x9xf32>, tensor<1x8x9xf32>) -> tensor<*xf32> loc("c")
+  %p = "top.Permute"(%c) {order = [0, 2, 1]} : (tensor<*xf32>) -> tensor<*xf32> loc("p")
+  %a = "top.Slice"(%p, %none, %none, %none) {axes = [2], offset = [0], ends = [4], steps = [1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("a")
+  %b = "top.Slice"(%p, %none, %none, %none) {axes = [2], offset = [4], ends = [12], steps = [1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("b")
+  return %a, %b : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @parts
+// CHECK: %2 = "top.Permute"(%0){{.*}}order = [0, 2, 1]{{.*}}(tensor<1x4x9xf32>) -> tensor<1x9x4xf32>
+// CHECK-NEXT: %3 = "top.Permute"(%1){{.*}}order = [0, 2, 1]{{.*}}(tensor<1x8x9xf32>) -> tensor<1x9x8xf32>
+// CHECK-NEXT: return %2, %3 : tensor<1x9x4xf32>, tensor<1x9x8xf32>
