@@ -32,7 +32,7 @@ SUMMARIES: dict[str, str] = {
     "cut-bands": (
         "Let the first ops of a network work on some rows of an image while others are loaded"
     ),
-    "cut-early": "Compute only those rows of the last products that a Slice leaves",
+    "cut-early": "Compute only those rows of the last products that a Slice or a Gather leaves",
     "cut-ends": "Let rows of a network's result be stored while the next ones are computed",
     "cut-final-mlir": "Cut an addressed network",
     "deinit": "Saves nothing",

@@ -1,8 +1,7 @@
 """The pass `cut-early`."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import prod
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -12,17 +11,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.dialects.interfaces.shape import Shape
+from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
-from xdsl_tpu.dialects.names import name_loc
-from xdsl_tpu.passes.calibration.ranges import (
-    Range,
-    range_of,
-    range_of_sum,
-    scaled_range,
-    set_range,
-)
 from xdsl_tpu.passes.canonicalize.slice import is_static, set_cuts
 from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.constants import is_known, known_values, make_weight
@@ -31,23 +21,25 @@ from xdsl_tpu.passes.graph import (
     has_shapes,
     is_returned,
     none_before,
-    rebuilt,
     tensor_like,
     users,
 )
-from xdsl_tpu.passes.linked_dims.change import DROPPED, Axes
-from xdsl_tpu.passes.linked_dims.rules import rule_of
-from xdsl_tpu.passes.tensors import element_of, functions, is_weight, shape_of
+from xdsl_tpu.passes.linked_dims.region import MOVES, Part, Region
+from xdsl_tpu.passes.tensors import (
+    element_of,
+    functions,
+    is_weight,
+    required_name,
+    shape_of,
+)
 
 LEAST_GAIN = 2
 """A dimension is cut early to at most one in so many of it: the parts are moved once more."""
 
-_MOVES = (top.ReshapeOp, top.PermuteOp, top.SliceOp, top.SqueezeOp, top.UnsqueezeOp)
-
 
 @dataclass(frozen=True)
 class CutEarlyPass(ModulePass):
-    """Compute only those rows of the last products that a Slice leaves.
+    """Compute only those rows of the last products that a Slice or a Gather leaves.
 
         %1 = "top.MatMul"(%0, %w) : (1x197x768, 768x192) -> 1x197x192
         %2 = "top.LayerNorm"(%1) {axis = 2} : 1x197x192 -> 1x197x192
@@ -62,6 +54,16 @@ class CutEarlyPass(ModulePass):
     reads: element-wise ops, norms, Softmax, products along their rows, and what moves these.
     Several Slices of one value along one dimension count as one from the first to the last of
     their elements. There must be a product among the ops, and the part be at most half.
+
+    The same for the rows that TopK chose, as detectors do with boxes: a Gather of what ops make is
+    one of each value they are made of, if these are at most half as many elements together.
+
+        %2 = "top.Add"(%0, %1) : (1x8400x4, 1x8400x4) -> 1x8400x4
+        %3 = "top.Gather"(%2, %i) {axis = 1} : (1x8400x4, 300) -> 1x300x4
+      ->
+        %0c = "top.Gather"(%0, %i) {axis = 1} : (1x8400x4, 300) -> 1x300x4
+        %1c = "top.Gather"(%1, %i) {axis = 1} : (1x8400x4, 300) -> 1x300x4
+        %3 = "top.Add"(%0c, %1c) : (1x300x4, 1x300x4) -> 1x300x4
     """
 
     name = "cut-early"
@@ -70,10 +72,12 @@ class CutEarlyPass(ModulePass):
         for func in functions(op):
             block = func.body.block
             for value, axis, part in list(_partly_read(block)):
-                found = _Region.behind(value, axis)
+                found = Region.behind(value, axis).without_first_moves()
                 if any(isinstance(one, top.MatMulOp) for one in found.axes):
-                    _read_part(found.cut(value, part), value, axis, part)
+                    _read_part(found.cut(value, _Sliced(part)), value, axis, part)
                     found.erase()
+            for gather in reversed([one for one in block.ops if isinstance(one, top.GatherOp)]):
+                _gather_early(gather)
 
 
 def _partly_read(block: Block) -> Iterator[tuple[SSAValue, int, Cut]]:
@@ -99,114 +103,64 @@ def _partly_read(block: Block) -> Iterator[tuple[SSAValue, int, Cut]]:
             yield value, axis, Cut(first, count, 1)
 
 
-def _axes(op: Operation, value: SSAValue, axis: int) -> Axes | None:
-    """Where in the operands of an op a dimension of its result is; None when the op needs it."""
-    tensors = [one for one in (*op.operands, *op.results) if not is_none(one)]
-    if len(op.results) != 1 or not has_shapes(*tensors):
-        return None
-    if isinstance(op, top.ReshapeOp):
-        return _reshaped(op, axis)
-    if isinstance(op, top.MatMulOp) and (found := _rows(op, axis)) is not None:
-        return found
-    rule = rule_of(op)
-    found = None if rule is None else rule(op, value, axis, DROPPED)
-    size = shape_of(value)[axis]
-    if found is None or any(shape_of(one)[own] not in {1, size} for one, own in found.items()):
-        return None
-    return {one: own for one, own in found.items() if shape_of(one)[own] == size}
+@dataclass(frozen=True)
+class _Sliced(Part):
+    """Elements beside each other."""
+
+    taken: Cut
+
+    @property
+    def count(self) -> int:
+        return self.taken.count
+
+    def of(self, value: SSAValue, axis: int, reader: Operation) -> SSAValue:
+        return _cut(value, axis, self.taken, reader)
 
 
-def _reshaped(op: top.ReshapeOp, axis: int) -> Axes | None:
-    """A dimension that has as many elements in front of it before and after."""
-    source, result = shape_of(op.input), shape_of(op.output)
-    for own, size in enumerate(source):
-        if size == result[axis] and prod(source[:own]) == prod(result[:axis]):
-            return {op.input: own, op.output: axis}
-    return None
+@dataclass(frozen=True)
+class _Gathered(Part):
+    """Elements that are chosen when the network runs, as by TopK: those that `op` gathers."""
+
+    op: top.GatherOp
+
+    @property
+    def count(self) -> int:
+        return shape_of(self.op.indices)[0]
+
+    def of(self, value: SSAValue, axis: int, reader: Operation) -> SSAValue:
+        shape = shape_of(value)
+        made = top.GatherOp.make(
+            derived_name(value, f"_r_chosen_for_{required_name(self.op)}"),
+            (value, self.op.indices),
+            result_types=[tensor_like(value, (*shape[:axis], self.count, *shape[axis + 1 :]))],
+            axis=axis,
+        )
+        Builder(InsertPoint.before(reader)).insert(made)
+        return made.output
 
 
-def _rows(op: top.MatMulOp, axis: int) -> Axes | None:
-    """The rows of a product are those of its left matrix."""
-    given, out = len(shape_of(op.input)), len(shape_of(op.output))
-    other = op.hdim_is_batch, op.output_transpose, op.left_transpose
-    if any(one.value.data for one in other) or not op.keep_dims.value.data:
-        return None
-    if given != out or axis != out - 2 or op.input is op.right:
-        return None
-    return {op.input: axis, op.output: axis}
-
-
-@dataclass
-class _Region:
-    """Ops of which nothing but one part along a dimension is read, the last one first.
-
-    `axes`: where that dimension is in the result and operands of each.
-    """
-
-    axes: Mapping[Operation, Axes]
-    _new: dict[tuple[SSAValue, int], SSAValue] = field(
-        default_factory=dict[tuple[SSAValue, int], SSAValue]
-    )
-
-    @classmethod
-    def behind(cls, value: SSAValue, axis: int) -> "_Region":
-        """The ops that make a value and whose results nobody reads otherwise."""
-        found: dict[Operation, Axes] = {}
-        reads = {value: [axis] * len(list(value.uses))}
-        op = value.owner
-        while isinstance(op, Operation):
-            result = op.results[0] if len(op.results) == 1 else None
-            own = reads.get(result, []) if result is not None else []
-            if result is not None and own and len(own) == len(list(result.uses)):
-                axes = _axes(op, result, own[0]) if len(set(own)) == 1 else None
-                if axes is not None:
-                    found[op] = axes
-                    for operand in op.operands:
-                        if operand in axes:
-                            reads.setdefault(operand, []).append(axes[operand])
-            op = op.prev_op
-        return cls(_without_first_moves(found))
-
-    def cut(self, value: SSAValue, part: Cut) -> SSAValue:
-        """Write the ops anew for one part of a value that one of them makes, in front of those
-        that they replace."""
-        for op, axes in reversed(list(self.axes.items())):
-            out = op.results[0]
-            operands = [
-                self._part(one, axes[one], part, op) if one in axes else one for one in op.operands
-            ]
-            kind = tensor_like(out, _shortened(shape_of(out), axes[out], part))
-            name = name_loc(derived_name(op, "_part"))
-            if isinstance(op, top.ReshapeOp):
-                made: Operation = top.ReshapeOp.make(name, operands[:1], result_types=[kind])
-            else:
-                made = rebuilt(op, operands=operands, result_types=[kind], location=name)
-            Builder(InsertPoint.before(op)).insert(made)
-            _narrow(made)
-            self._new[out, axes[out]] = made.results[0]
-        return next(made for (old, _), made in self._new.items() if old is value)
-
-    def _part(self, value: SSAValue, axis: int, part: Cut, reader: Operation) -> SSAValue:
-        """An operand's part; it is cut where no op of the region makes it."""
-        known = self._new.get((value, axis))
-        if known is None:
-            known = self._new[value, axis] = _cut(value, axis, part, reader)
-        return known
-
-    def erase(self) -> None:
-        """Take the old ops away, once nobody reads them."""
-        for op in self.axes:
-            op.detach()
-            op.erase()
-
-
-def _without_first_moves(axes: Mapping[Operation, Axes]) -> Mapping[Operation, Axes]:
-    """Without the moves in front of all else: how whole values are moved, others know better."""
-    kept = dict(axes)
-    for op in reversed(list(axes)):
-        if isinstance(op, _MOVES) and not any(one.owner in kept for one in op.operands):
-            del kept[op]
-    return kept
+def _gather_early(op: top.GatherOp) -> None:
+    """Gather what elements are made of in their stead, if nothing else reads them."""
+    value, indices = op.input, op.indices
+    if not has_shapes(value, indices) or not op.keepdims.value.data or not value.has_one_use():
+        return
+    if len(shape_of(indices)) != 1:
+        return
+    axis = op.axis.value.data % len(shape_of(value))
+    # What lies together behind a Permute does not in front of it.
+    found, part = Region.behind(value, axis, but=(top.PermuteOp,)), _Gathered(op)
+    if all(isinstance(one, MOVES) for one in found.axes):
+        return
+    if LEAST_GAIN * part.count * len(found.outer) > shape_of(value)[axis]:
+        return
+    chosen = found.cut(value, part, before=op)
+    assert isinstance(chosen.owner, NamedOp)
+    chosen.owner.location = op.location
+    chosen = Rewriter.replace_value_with_new_type(chosen, op.output.type)
+    op.output.replace_all_uses_with(chosen)
+    op.detach()
+    op.erase()
+    found.erase()
 
 
 def _cut(value: SSAValue, axis: int, part: Cut, reader: Operation) -> SSAValue:
@@ -244,22 +198,6 @@ def _operand_with(value: SSAValue, axis: int, part: Cut) -> tuple[SSAValue, Cut]
     return value, part
 
 
-def _narrow(op: Operation) -> None:
-    """A sum of parts with small ranges does not have the range of the whole."""
-    if not isinstance(op, top.AddOp) or op.coeff is not None:
-        return
-    known, reach = range_of(op.output), Range(0.0, 0.0)
-    for value in op.inputs:
-        total = range_of_sum(reach, scaled_range(value))
-        if known is None or total is None:
-            return
-        reach = total
-    assert known is not None
-    low, high = max(known.min, reach.min), min(known.max, reach.max)
-    if low < high:
-        set_range(op.output, Range(low, high))
-
-
 def _read_part(part: SSAValue, value: SSAValue, axis: int, taken: Cut) -> None:
     """Let the Slices of a value read the part; one that takes all of it goes."""
     maker = part.owner
@@ -277,7 +215,3 @@ def _read_part(part: SSAValue, value: SSAValue, axis: int, taken: Cut) -> None:
             op.output.replace_all_uses_with(part)
             op.detach()
             op.erase()
-
-
-def _shortened(shape: Sequence[int], axis: int, part: Cut) -> Shape:
-    return (*shape[:axis], part.count, *shape[axis + 1 :])

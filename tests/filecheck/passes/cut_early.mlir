@@ -103,3 +103,31 @@ func.func @along(%h: tensor<1x9x32xf32>, %w: tensor<32x8xf32>) -> tensor<*xf32> 
   %y = "top.Slice"(%p, %n, %n, %n) {axes = [], offset = [0, 0, 0], ends = [1, 1, 8], steps = [1, 1, 1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
   return %y : tensor<*xf32>
 }
+
+// -----
+
+// Boxes of which TopK chose 3: raw ones and anchors are gathered, and no other box is made.
+// CHECK-LABEL: func.func @chosen_boxes
+// CHECK: [[R:%.+]] = "top.Gather"(%{{.*}}, %{{.*}}) {axis = 1 : si32{{.*}} : (tensor<1x64x4xf32>, tensor<3xsi32>) -> tensor<1x3x4xf32>
+// CHECK-NEXT: [[E:%.+]] = "top.Exp"([[R]])
+// CHECK-NEXT: [[A:%.+]] = "top.Gather"(%{{.*}}, %{{.*}}) {axis = 1 : si32{{.*}} : (tensor<1x64x4xf32>, tensor<3xsi32>) -> tensor<1x3x4xf32>
+// CHECK-NEXT: [[Y:%.+]] = "top.Mul"([[E]], [[A]]){{.*}} -> tensor<1x3x4xf32>
+// CHECK-NEXT: return [[Y]]
+func.func @chosen_boxes(%raw: tensor<1x64x4xf32>, %anchors: tensor<1x64x4xf32>, %i: tensor<3xsi32>) -> tensor<*xf32> {
+  %e = "top.Exp"(%raw) : (tensor<1x64x4xf32>) -> tensor<*xf32> loc("e")
+  %m = "top.Mul"(%e, %anchors) : (tensor<*xf32>, tensor<1x64x4xf32>) -> tensor<*xf32> loc("m")
+  %y = "top.Gather"(%m, %i) {axis = 1 : si32} : (tensor<*xf32>, tensor<3xsi32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// -----
+
+// 17 of 64 elements of each of two values would be more than half of them.
+// CHECK-LABEL: func.func @too_many_boxes
+// CHECK: "top.Mul"
+// CHECK-NEXT: "top.Gather"
+func.func @too_many_boxes(%raw: tensor<1x64x4xf32>, %anchors: tensor<1x64x4xf32>, %i: tensor<17xsi32>) -> tensor<*xf32> {
+  %m = "top.Mul"(%raw, %anchors) : (tensor<1x64x4xf32>, tensor<1x64x4xf32>) -> tensor<*xf32> loc("m")
+  %y = "top.Gather"(%m, %i) {axis = 1 : si32} : (tensor<*xf32>, tensor<17xsi32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
