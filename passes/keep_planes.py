@@ -1,12 +1,13 @@
 """The pass `keep-planes`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import get_args
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -36,7 +37,14 @@ VOLUME = 5
 
 Norm = tpu.GroupNormOp | tpu.InstanceNormOp
 
-MOVABLE = (tpu.ReshapeOp, EachElement, LocalBroadcast, tpu.Pool2DOp, *get_args(Norm))
+MOVABLE = (
+    tpu.ReshapeOp,
+    tpu.ConcatOp,
+    EachElement,
+    LocalBroadcast,
+    tpu.Pool2DOp,
+    *get_args(Norm),
+)
 """Ops that may give by planes what they take so."""
 
 
@@ -53,9 +61,9 @@ class KeepPlanesPass(ModulePass):
         %4 = Reshape(%3) : 1x32x5x4096
         %5 = Permute(%4) {order = [0, 2, 1, 3]} : 1x5x32x4096
 
-    So for all that is done to each element, sums of volumes, pools within planes, and norms of
-    channels: a group's moments are those of its channels in all planes. Only where what comes of
-    it is taken by planes again, behind more such ops or at once.
+    So for all that is done to each element, sums of volumes, channels that are joined, pools within
+    planes, and norms of channels: a group's moments are those of its channels in all planes. Only
+    where what comes of it is taken by planes again, behind more such ops or at once, or is less.
 
     `chip`, a name or a `.toml` description, says what a lane holds; by default `module.chip`.
     """
@@ -73,13 +81,19 @@ class KeepPlanesPass(ModulePass):
 
 @dataclass(frozen=True)
 class _Seen:
-    """A volume (n, c, planes, positions) that `value` holds plane by plane."""
+    """A volume (n, c, planes, h, w) that `value` holds plane by plane."""
 
     value: SSAValue
     n: int
     c: int
     planes: int
-    positions: int
+    h: int
+    w: int
+
+    @property
+    def positions(self) -> int:
+        """Of a channel in a plane."""
+        return self.h * self.w
 
 
 @dataclass
@@ -111,9 +125,9 @@ class _Planes:
         if op.input in self.seen:
             self.seen[op.output] = self.seen[op.input]
         elif isinstance(maker, tpu.PermuteOp) and ints(maker.order) == SWAP:
-            n, c, planes, positions = shape_of(maker.output)
-            if len(shape) == VOLUME and shape[:3] == (n, c, planes):
-                self.seen[op.output] = _Seen(maker.input, n, c, planes, positions)
+            volume = shape_of(maker.output)[:3]
+            if len(shape) == VOLUME and shape[:3] == volume:
+                self.seen[op.output] = _Seen(maker.input, *shape)
 
     def _permute(self, op: tpu.PermuteOp) -> None:
         """What takes a volume by planes takes it as it is."""
@@ -131,7 +145,11 @@ class _Planes:
     def _move(self, op: Operation) -> None:
         """Compute by planes, and go back by channel for whom wants that."""
         seen = self.seen[op.operands[0]]
-        if not self._is_movable(op) or not self._is_taken(op.results[0], seen):
+        if not self._is_movable(op):
+            return
+        seen = _behind(op, seen)
+        # Pools leave less to be put together.
+        if not isinstance(op, tpu.Pool2DOp) and not self._is_taken(op.results[0], seen):
             return
         context = LoweringContext(
             element_of(op.results[0]),
@@ -167,6 +185,8 @@ class _Planes:
                 volumes = {replace(self.seen[value], value=given[0]) for value in given}
                 alike = {shape_of(value) for value in given} == {shape_of(op.results[0])}
                 return alike and len(volumes) == 1
+            case tpu.ConcatOp():
+                return op.axis.value.data == 1 and self._are_alike(op.inputs)
             case tpu.Pool2DOp():
                 seen = self.seen[op.input]
                 n, c, h, w = shape_of(op.input)
@@ -176,18 +196,29 @@ class _Planes:
             case _:
                 return False
 
+    def _are_alike(self, values: Sequence[SSAValue]) -> bool:
+        """Whether values are volumes by planes that differ in channels alone."""
+        if any(value not in self.seen for value in values):
+            return False
+        first = values[0]
+        volumes = {replace(self.seen[value], value=first, c=1) for value in values}
+        own = all(shape_of(value)[1] == self.seen[value].c for value in values)
+        return own and len(volumes) == 1
+
     def _is_taken(self, value: SSAValue, seen: _Seen) -> bool:
         """Whether someone takes a value by planes, perhaps behind others that may compute so."""
         return any(
             _takes_planes(user, seen)
             if isinstance(user, tpu.PermuteOp)
-            else isinstance(user, MOVABLE) and self._is_taken(user.results[0], seen)
+            else isinstance(user, MOVABLE) and self._is_taken(user.results[0], _behind(user, seen))
             for user in users(value)
         )
 
     def _made(self, op: Operation, seen: _Seen, do: Steps) -> _Seen | None:
         if isinstance(op, Norm):
             return self._norm(op, seen, do)
+        if isinstance(op, tpu.ConcatOp):
+            return self._joined(op, seen, do)
         pooled = isinstance(op, tpu.Pool2DOp)
         shape = shape_of(op.operands[0]) if pooled else shape_of(seen.value)
         operands = [
@@ -197,8 +228,22 @@ class _Planes:
         name = name_loc(derived_name(op, "_in_planes"))
         made = rebuilt(op, operands=operands, result_types=[result], location=name)
         (value,) = do.ctx.add(made)
-        positions = prod(shape_of(value)) // (seen.n * seen.c * seen.planes)
-        return _Seen(value, seen.n, seen.c, seen.planes, positions)
+        h, w = shape_of(value)[2:] if pooled else (seen.h, seen.w)
+        return _Seen(value, seen.n, seen.c, seen.planes, h, w)
+
+    def _joined(self, op: tpu.ConcatOp, seen: _Seen, do: Steps) -> _Seen:
+        """Channels of several volumes, those of each plane together."""
+        shape = (seen.n, seen.planes, seen.c, seen.positions)
+        parts = [
+            self._shaped(do, value, (seen.n, seen.planes, self.seen[value].c, seen.positions))
+            for value in op.inputs
+        ]
+        name = name_loc(derived_name(op, "_in_planes"))
+        result = tensor_like(op.output, shape)
+        made = rebuilt(op, operands=parts, result_types=[result], location=name)
+        made.axis = IntegerAttr(2, made.axis.type)
+        (value,) = do.ctx.add(made)
+        return replace(seen, value=value)
 
     def _shaped(self, do: Steps, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
         """A volume by planes in a shape."""
@@ -210,8 +255,8 @@ class _Planes:
         n, c, *rest = shape_of(op.input)
         if (n, c, prod(rest)) != (seen.n, seen.c, seen.planes * seen.positions):
             return None
-        image = image_of((n, seen.planes * c, *rest[1:]), Rows(self.chip, do.ctx))
-        if image is None or len(rest) != VOLUME - 2:
+        image = image_of((n, seen.planes * c, seen.h, seen.w), Rows(self.chip, do.ctx))
+        if image is None:
             return None
         groups = op.num_groups.value.data if isinstance(op, tpu.GroupNormOp) else c
         norm = ChannelNorm(
@@ -220,7 +265,14 @@ class _Planes:
         value = normalised_channels(do, norm)
         if stored_element(do.ctx.element) != F32:
             value = do.step("narrow", tpu.CastOp, [value], image, do.ctx.element)
-        return _Seen(value, n, c, seen.planes, seen.positions)
+        return replace(seen, value=value)
+
+
+def _behind(op: Operation, seen: _Seen) -> _Seen:
+    """What a volume is behind an op that keeps its planes."""
+    if isinstance(op, tpu.ConcatOp) and op.axis.value.data == 1:
+        return replace(seen, c=shape_of(op.output)[1])
+    return seen
 
 
 def _takes_planes(op: tpu.PermuteOp, seen: _Seen) -> bool:

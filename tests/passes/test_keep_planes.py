@@ -115,6 +115,41 @@ def test_norms(groups: int, given: bool) -> None:
     assert permutes(net, net.by_plane(y)) == 0
 
 
+def test_norms_of_flat_planes() -> None:
+    """A norm may be written over rows of positions, of whatever lengths."""
+    net = Volumes()
+    x = net.shaped("flat", net.by_channel("x"), 1, C, D, H * W)
+    operands = (x, *(net.weight(name, 1, C, 1, 1) for name in "wb"), net.none, net.none)
+    y = net.op(tpu.GroupNormOp, "y", operands, num_groups=C, eps=1e-5)
+    assert permutes(net, net.by_plane(y)) == 0
+
+
+def test_channels_of_two_volumes() -> None:
+    """As a decoder takes what its encoder made; what is taken has the channels of both."""
+    net = Volumes()
+    both = net.op(tpu.ConcatOp, "y", (net.by_channel("a"), net.by_channel("b")), axis=1)
+    x = net.shaped("flat", net.op(tpu.ReluOp, "r", (both,)), 1, 2 * C, D, H * W)
+    y = net.op(tpu.PermuteOp, "p", (x, net.none), order=[0, 2, 1, 3])
+    assert permutes(net, y) == 0
+
+
+def test_planes_that_are_joined_go_by_channel() -> None:
+    net = Volumes()
+    y = net.op(tpu.ConcatOp, "y", (net.by_channel("a"), net.by_channel("b")), axis=2)
+    x = net.shaped("flat", y, 1, C, 2 * D, H * W)
+    assert permutes(net, net.op(tpu.PermuteOp, "p", (x, net.none), order=[0, 2, 1, 3])) == 3
+
+
+def test_pools_are_by_planes_for_those_who_want_channels() -> None:
+    """A quarter of the volume is put together."""
+    net = Volumes()
+    x = net.shaped("images", net.by_channel("x"), 1, C * D, H, W)
+    window = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [0] * 4}
+    y = net.op(tpu.Pool2DOp, "y", (x,), pool_mode=tpu.PoolMode.Max, **window)
+    (permute,) = ops_of(assert_same_numbers(net.module(y), PASSES), tpu.PermuteOp)
+    assert shape_of(permute.output) == (1, C, D, H * W // 4)
+
+
 def test_pools_within_planes() -> None:
     net = Volumes()
     x = net.shaped("images", net.by_channel("x"), 1, C * D, H, W)
