@@ -1,6 +1,7 @@
-"""Loads of short rows in equal parts of all lanes."""
+"""Loads of short rows in equal parts of most lanes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -13,7 +14,7 @@ from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, Rows, lane_steps, 
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves, PicksRows, single_map
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.graph import derived_name, rebuilt, tensor_like
-from xdsl_tpu.passes.lane_prices import cycles_of_steps, rearranged
+from xdsl_tpu.passes.lane_prices import cycles_of_steps, even_parts, rearranged
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.tensors import (
     element_bytes,
@@ -36,7 +37,7 @@ cut, and what is moved on the chip never is."""
 
 
 def load_evenly(block: Block, chip: Chip) -> None:
-    """Let what comes from DDR in short rows come in equal parts of all lanes.
+    """Let what comes from DDR in short rows come in equal parts of most lanes.
 
         Load(1x2048x3)  ->  Load(1x64x96), Rearrange(1x2048x3)
 
@@ -53,21 +54,21 @@ def load_evenly(block: Block, chip: Chip) -> None:
 
 
 def _load_evenly(value: SSAValue, block: Block, chip: Chip) -> None:
-    if _short_rows(value, chip) is None:
+    if not is_short(value):
         return
     readers = [op for op in computing_ops(block) if value in op.operands and _is_local(op)]
     casts = [op for op in readers if _narrows(op)]
     others = [op for op in readers if op not in casts]
     for cast in casts:
         last = cast.results[0]
-        if (steps := _steps(value, number_type(last), chip)) is not None:
-            made = _moved(value, last, steps, chip)
+        if (way := _way(value, number_type(last), chip)) is not None:
+            made = _moved(value, last, way)
             block.insert_ops_before(made, cast)
             last.replace_all_uses_with(made[-1].results[0])
             cast.detach()
             cast.erase()
-    if others and (steps := _steps(value, number_type(value), chip)) is not None:
-        made = _moved(value, value, steps, chip)
+    if others and (way := _way(value, number_type(value), chip)) is not None:
+        made = _moved(value, value, way)
         block.insert_ops_before(made, others[0])
         for op in others:
             for place, operand in enumerate(op.operands):
@@ -103,50 +104,56 @@ def _source(value: SSAValue) -> tuple[SSAValue, IndexMap] | None:
     return None if local or not is_seen else (value, moves)
 
 
-def _short_rows(value: SSAValue, chip: Chip) -> tuple[IndexMap, Rows, Rows] | None:
-    """How a value is moved from what it is in DDR, equal parts of all lanes of that, and its rows;
-    None where these are not short, or there are no such parts."""
+@dataclass(frozen=True)
+class _Way:
+    """Equal parts of lanes in which a value comes, and how it gets to its own lanes from there."""
+
+    even: Rows
+    steps: Sequence[LaneStep]
+    cycles: int
+
+
+def is_short(value: SSAValue) -> bool:
+    """Whether the rows of a value are so short that transfers of them are slow."""
+    return rows_of(shape_of(value)).run * element_bytes(value) <= SHORT
+
+
+def takes_little(value: SSAValue, chip: Chip) -> bool:
+    """Whether groups need not be cut for a value, which cannot be if it is moved on the chip."""
+    size = prod(shape_of(value)) * element_bytes(value)
+    return size * SHARE <= chip.lanes * chip.local_bytes
+
+
+def _way(value: SSAValue, moved: Attribute, chip: Chip) -> _Way | None:
+    """How a value whose rows are short gets to its lanes, as numbers of type `moved`; None where
+    that takes no less than to load it there."""
     found = _source(value)
     if found is None:
         return None
-    source, moves = found
-    read, lanes, width = rows_of(shape_of(value)), chip.lanes, element_bytes(value)
-    count = prod(shape_of(source))
-    even = Rows(1, lanes, count // lanes)
-    if read.run * width > SHORT or count % lanes or read == even:
+    (source, moves), read, width = found, rows_of(shape_of(value)), element_bytes(value)
+    count, ways = prod(shape_of(source)), list[_Way]()
+    if count * width * SHARE > chip.lanes * chip.local_bytes:
         return None
-    if count * width * SHARE > lanes * chip.local_bytes:
-        return None
-    return moves, even, read
+    for even in even_parts(count, prod(rows_of(shape_of(source))[:2]), chip):
+        steps = None if even == read else lane_steps(moves, even, read)
+        cycles = None if steps is None else cycles_of_steps(moved, even, tuple(steps), chip)
+        if steps is None or cycles is None:
+            continue
+        short, long = (
+            rows.size * width * max(1, chip.ddr_row_bytes / (rows.run * width))
+            for rows in (read, even)
+        )
+        if GAIN * cycles <= (short - long) / chip.load_bytes_per_cycle:
+            ways.append(_Way(even, steps, cycles))
+    return min(ways, key=lambda way: way.cycles, default=None)
 
 
-def _steps(value: SSAValue, moved: Attribute, chip: Chip) -> list[LaneStep] | None:
-    """How a value gets to its lanes from equal parts of all lanes of what it is in DDR, as numbers
-    of type `moved`; None where that takes no less than to load it there."""
-    found = _short_rows(value, chip)
-    if found is None:
-        return None
-    moves, even, read = found
-    width = element_bytes(value)
-    steps = lane_steps(moves, even, read)
-    if steps is None:
-        return None
-    short, long = (
-        rows.size * width * max(1, chip.ddr_row_bytes / (rows.run * width)) for rows in (read, even)
-    )
-    saved = (short - long) / chip.load_bytes_per_cycle
-    cycles = cycles_of_steps(moved, even, tuple(steps), chip)
-    return None if cycles is None or GAIN * cycles > saved else steps
-
-
-def _moved(
-    value: SSAValue, last: SSAValue, steps: Sequence[LaneStep], chip: Chip
-) -> list[Operation]:
+def _moved(value: SSAValue, last: SSAValue, way: _Way) -> list[Operation]:
     """The ops that bring a value evenly, cast it if `last` is another one, and move it."""
     found = _source(value)
     assert found is not None
     source, _ = found
-    shape = (1, chip.lanes, prod(shape_of(source)) // chip.lanes)
+    shape = (1, way.even.c, way.even.run)
     view = tpu.ReshapeOp.make(
         derived_name(last, "_seen_evenly"),
         (source,),
@@ -166,8 +173,8 @@ def _moved(
         new.append(cast)
         here = cast.results[0]
     name = derived_name(value, "_in_rows") if last is value else required_name(last)
-    for number, step in enumerate(steps, 1):
-        is_last = number == len(steps)
+    for number, step in enumerate(way.steps, 1):
+        is_last = number == len(way.steps)
         kind = tensor_like(last, shape_of(last)) if is_last else tensor_like(here, step.rows)
         new.append(rearranged(name if is_last else f"{name}_on_its_way", here, step, kind))
         here = new[-1].results[0]

@@ -12,13 +12,16 @@ from xdsl.passes import ModulePass
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.base import NamedOp
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, lane_steps, rows_of
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, single_map
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.module_info import module_info
-from xdsl_tpu.passes.even_loads import load_evenly
-from xdsl_tpu.passes.graph import tensor_like
-from xdsl_tpu.passes.lane_prices import cycles_of_steps, rearranged
+from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.passes.even_loads import GAIN, is_short, load_evenly, takes_little
+from xdsl_tpu.passes.graph import derived_name, tensor_like
+from xdsl_tpu.passes.lane_prices import cycles_of_steps, even_parts, rearranged
 from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.module_state import chip_of, cores_of
@@ -46,10 +49,10 @@ class LaneMovesPass(ModulePass):
     may be in a layer group, or two: of an image whose channels are heads, pixels become rows
     first. Where there is no way for all of a chain, a part of it between ops that have a local form
     may have one: rows of an image become channels, of which blocks become pixels. What has no
-    room for it stays as it is. What is returned may be stored in equal parts of all lanes, a view
-    of short rows too. A reduction over what lies over the lanes is made between two of
-    these (`reduce_in_lanes`). What comes in short rows from DDR comes in equal parts of all lanes
-    (`load_evenly`). For several cores nothing is joined: they share the slices of a
+    room for it stays as it is. What is returned may be stored in equal parts of most lanes, short
+    rows that no chain is behind, too. A reduction over what lies over the lanes is made between
+    two of these (`reduce_in_lanes`). What comes in short rows from DDR comes in equal parts of most
+    lanes (`load_evenly`). For several cores nothing is joined: they share the slices of a
     group, and what is moved here is never cut.
     """
 
@@ -70,6 +73,7 @@ class LaneMovesPass(ModulePass):
                     if _is_wanted(chain) and _join(chain, block, chip):
                         break
             if not module_info(op).is_part:
+                _store_evenly(block, chip)
                 load_evenly(block, chip)
 
 
@@ -119,27 +123,34 @@ def _is_returned(op: Operation) -> bool:
     return bool(users) and all(isinstance(user, ReturnOp) for user in users)
 
 
-def _read_as(last: Operation, chip: Chip) -> Shape:
-    """The shape in which the result of a chain is read: what is returned may be stored in equal
-    parts of all lanes."""
-    shape = shape_of(last.results[0])
-    size = prod(shape)
-    if _is_returned(last) and size % chip.lanes == 0:
-        return 1, chip.lanes, size // chip.lanes
-    return shape
+def _read_as(last: Operation, chip: Chip) -> Iterator[Shape]:
+    """The shapes in which the result of a chain may be read: what is returned may be stored in
+    equal parts of the lanes."""
+    result = last.results[0]
+    shape, size = shape_of(result), prod(shape_of(result))
+    evenly = even_parts(size, prod(rows_of(shape)[:2]), chip) if _is_returned(last) else []
+    if not evenly or evenly[0].c != chip.lanes:
+        yield shape
+    for rows in evenly:
+        if rows.c == chip.lanes or takes_little(result, chip):
+            yield 1, rows.c, rows.run
 
 
-def _saved(chain: Sequence[Operation], chip: Chip) -> float:
-    """Cycles of storing a value that is returned as it lies in its lanes, and of what moves it in
-    DDR behind that, less those of storing it in equal parts of all lanes."""
-    value = chain[-1].operands[0]
+def _stored(value: SSAValue, shape: Shape, chip: Chip) -> float:
+    """Cycles of storing a value that is returned from its lanes under a shape."""
     width = element_bytes(value)
-    size, run = prod(shape_of(value)) * width, prod(shape_of(value)[2:]) * width
-    stored = size / chip.store_bytes_per_cycle
-    saved = stored * (max(1, chip.ddr_row_bytes / run) - 1)
-    if not all(isinstance(op, KeepsOrder) for op in chain):
-        saved += stored + size / chip.load_bytes_per_cycle
-    return saved
+    short = chip.ddr_row_bytes / (rows_of(shape).run * width)
+    return prod(shape) * width / chip.store_bytes_per_cycle * max(1, short)
+
+
+def _returned(chain: Sequence[Operation], chip: Chip) -> float:
+    """Cycles of storing a value that is returned as it lies in its lanes, and of what moves it in
+    DDR behind that."""
+    value = chain[-1].operands[0]
+    stored = _stored(value, shape_of(value), chip)
+    if all(isinstance(op, KeepsOrder) for op in chain):
+        return stored
+    return stored + _through_ddr(value, chip) - START
 
 
 def _through_ddr(value: SSAValue, chip: Chip) -> float:
@@ -148,8 +159,33 @@ def _through_ddr(value: SSAValue, chip: Chip) -> float:
     return START + size / chip.store_bytes_per_cycle + size / chip.load_bytes_per_cycle
 
 
-def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
-    """Put one op, or two, in the place of a chain, if there is a way, and room, and say so."""
+@dataclass(frozen=True)
+class _Way:
+    """How a chain is done on the chip, what that takes and a store of what is returned behind it,
+    and in which shape its result is read."""
+
+    steps: Sequence[LaneStep]
+    cycles: int
+    stored: float
+    read: Shape
+
+
+def _cheapest(moves: IndexMap, value: SSAValue, last: Operation, chip: Chip) -> _Way | None:
+    made, ways = rows_of(shape_of(value)), list[_Way]()
+    for read in _read_as(last, chip):
+        steps = lane_steps(moves, made, rows_of(read))
+        if steps is None:
+            continue
+        cycles = cycles_of_steps(number_type(value), made, tuple(steps), chip)
+        if cycles is not None:
+            stored = _stored(last.results[0], read, chip) if _is_returned(last) else 0.0
+            ways.append(_Way(steps, cycles, stored, read))
+    return min(ways, key=lambda way: way.cycles + way.stored, default=None)
+
+
+def _join(chain: Sequence[Operation], block: Block, chip: Chip, gain: int = 1) -> bool:
+    """Put one op, or two, in the place of a chain, if there is a way that takes a `gain`th of what
+    it saves at most, and room, and say so."""
     moves, last = single_map(chain[0]), chain[0]
     for op in chain[1:]:
         inner = single_map(op)
@@ -157,15 +193,12 @@ def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
         assert inner is not None
         moves = moves.after(inner)
     assert moves is not None
-    value, read = chain[-1].operands[0], _read_as(last, chip)
-    ends = rows_of(shape_of(value)), rows_of(read)
-    steps = lane_steps(moves, *ends)
-    if steps is None:
+    value = chain[-1].operands[0]
+    now = _returned(chain, chip) if _is_returned(last) else FAR * _through_ddr(value, chip)
+    found = _cheapest(moves, value, last, chip)
+    if found is None or gain * found.cycles + found.stored > now:
         return False
-    cycles = cycles_of_steps(number_type(value), ends[0], tuple(steps), chip)
-    saved = _saved(chain, chip) if _is_returned(last) else FAR * _through_ddr(value, chip)
-    if cycles is None or cycles > saved:
-        return False
+    steps, read = found.steps, found.read
     new = list[Operation](_rearranged(value, last, steps, read))
     moved = (op for op in new if isinstance(op, tpu.RearrangeOp))
     if any(why_not_local(op) is not None for op in moved):
@@ -180,6 +213,31 @@ def _join(chain: Sequence[Operation], block: Block, chip: Chip) -> bool:
         op.detach()
         op.erase()
     return True
+
+
+def _store_evenly(block: Block, chip: Chip) -> None:
+    """Let short rows that are returned as an op makes them be stored in equal parts of lanes."""
+    returned = block.last_op
+    assert isinstance(returned, ReturnOp)
+    for value in dict.fromkeys(returned.operands):
+        maker = value.owner
+        if not isinstance(maker, NamedOp) or single_map(maker) is not None:
+            continue
+        if len(maker.results) > 1 or why_not_local(maker) is not None or not _is_returned(maker):
+            continue
+        if not is_short(value) or not takes_little(value, chip):
+            continue
+        view = tpu.ReshapeOp.make(
+            maker.location, (value,), result_types=(value.type,), shape=shape_of(value)
+        )
+        block.insert_op_before(view, returned)
+        value.replace_uses_with_if(view.output, lambda use: use.operation is returned)
+        if _join([view], block, chip, GAIN):
+            maker.location = name_loc(derived_name(maker, "_in_rows"))
+        else:
+            view.output.replace_all_uses_with(value)
+            view.detach()
+            view.erase()
 
 
 def _rearranged(

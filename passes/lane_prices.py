@@ -34,6 +34,14 @@ def rearranged(
     )
 
 
+def even_parts(size: int, rows: int, chip: Chip) -> list[Rows]:
+    """`size` elements, in `rows` rows, as equal parts of most of the lanes: of all of them first,
+    then whole rows."""
+    counts = [chip.lanes] * (size % chip.lanes == 0)
+    counts += [n for n in range(chip.lanes - 1, chip.lanes // 2, -1) if rows % n == 0]
+    return [Rows(1, count, size // count) for count in counts]
+
+
 @cache
 def cycles_in_lanes(element: Attribute, made: Rows, read: Rows, chip: Chip) -> int | None:
     """TIU cycles of one that is made as some rows and read as others, in the same order; None where

@@ -125,6 +125,7 @@ module @room attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", 
 // CHECK-LABEL: module @no_room
 // CHECK: "tpu.Permute"
 // CHECK-NOT: "tpu.Rearrange"
+// CHECK: "tpu.Relu"
 // GROUPS-LABEL: module @no_room
 module @no_room attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
   func.func @main(%arg0: tensor<4096x64xf16>) -> tensor<128x2048xf16> {
@@ -284,5 +285,42 @@ module @long_rows attributes {module.state = "TPU_LOWERED", module.chip = "bm168
     %0 = "top.Input"(%arg0) : (tensor<1x128x48xf16>) -> tensor<1x128x48xf16> loc("x")
     %1 = "tpu.Relu"(%0) : (tensor<1x128x48xf16>) -> tensor<1x128x48xf16> loc("a")
     return %1 : tensor<1x128x48xf16>
+  }
+}
+
+// -----
+
+// Rows of four numbers that an op returns are stored in equal parts of most lanes.
+// CHECK-LABEL: module @returned_rows
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Rearrange"([[A]]) {boxes = {{.*}}, in_lanes = true} : (tensor<1x2100x4xf16>) -> tensor<1x50x168xf16>
+// CHECK-NEXT: [[C:%.*]] = "tpu.Reshape"([[B]]) {{.*}} -> tensor<1x2100x4xf16>
+// CHECK-NEXT: return [[C]]
+// GROUPS-LABEL: module @returned_rows
+// GROUPS: "tpu.Store"{{.*}} -> tensor<1x60x140xf16
+module @returned_rows attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x2100x32xf16>) -> tensor<1x2100x4xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x2100x32xf16>) -> tensor<1x2100x32xf16> loc("x")
+    %1 = "tpu.Slice"(%0, %n, %n, %n, %n) {axes = [], offset = [0, 0, 0], ends = [1, 2100, 4], steps = [1, 1, 1]} : (tensor<1x2100x32xf16>, none, none, none, none) -> tensor<1x2100x4xf16> loc("a")
+    %2 = "tpu.Relu"(%1) : (tensor<1x2100x4xf16>) -> tensor<1x2100x4xf16> loc("y")
+    return %2 : tensor<1x2100x4xf16>
+  }
+}
+
+// -----
+
+// Of 211 rows most lanes have no equal parts.
+// CHECK-LABEL: module @odd_rows
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: return [[A]]
+// GROUPS-LABEL: module @odd_rows
+module @odd_rows attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x211x32xf16>) -> tensor<1x211x4xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x211x32xf16>) -> tensor<1x211x32xf16> loc("x")
+    %1 = "tpu.Slice"(%0, %n, %n, %n, %n) {axes = [], offset = [0, 0, 0], ends = [1, 211, 4], steps = [1, 1, 1]} : (tensor<1x211x32xf16>, none, none, none, none) -> tensor<1x211x4xf16> loc("a")
+    %2 = "tpu.Relu"(%1) : (tensor<1x211x4xf16>) -> tensor<1x211x4xf16> loc("y")
+    return %2 : tensor<1x211x4xf16>
   }
 }
