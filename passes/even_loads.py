@@ -14,7 +14,12 @@ from xdsl_tpu.dialects.interfaces.lane_moves import LaneStep, Rows, lane_steps, 
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves, PicksRows, single_map
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.graph import derived_name, rebuilt, tensor_like
-from xdsl_tpu.passes.lane_prices import cycles_of_steps, even_parts, rearranged
+from xdsl_tpu.passes.lane_prices import (
+    cycles_of_load,
+    cycles_of_steps,
+    even_parts,
+    rearranged,
+)
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.tensors import (
     element_bytes,
@@ -110,7 +115,6 @@ class _Way:
 
     even: Rows
     steps: Sequence[LaneStep]
-    cycles: int
 
 
 def is_short(value: SSAValue) -> bool:
@@ -131,7 +135,7 @@ def _way(value: SSAValue, moved: Attribute, chip: Chip) -> _Way | None:
     if found is None:
         return None
     (source, moves), read, width = found, rows_of(shape_of(value)), element_bytes(value)
-    count, ways = prod(shape_of(source)), list[_Way]()
+    count = prod(shape_of(source))
     if count * width * SHARE > chip.lanes * chip.local_bytes:
         return None
     for even in even_parts(count, prod(rows_of(shape_of(source))[:2]), chip):
@@ -139,13 +143,10 @@ def _way(value: SSAValue, moved: Attribute, chip: Chip) -> _Way | None:
         cycles = None if steps is None else cycles_of_steps(moved, even, tuple(steps), chip)
         if steps is None or cycles is None:
             continue
-        short, long = (
-            rows.size * width * max(1, chip.ddr_row_bytes / (rows.run * width))
-            for rows in (read, even)
-        )
-        if GAIN * cycles <= (short - long) / chip.load_bytes_per_cycle:
-            ways.append(_Way(even, steps, cycles))
-    return min(ways, key=lambda way: way.cycles, default=None)
+        short, long = (cycles_of_load(number_type(value), rows, chip) for rows in (read, even))
+        if GAIN * cycles <= short - long:
+            return _Way(even, steps)
+    return None
 
 
 def _moved(value: SSAValue, last: SSAValue, way: _Way) -> list[Operation]:

@@ -21,7 +21,12 @@ from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.even_loads import GAIN, is_short, load_evenly, takes_little
 from xdsl_tpu.passes.graph import derived_name, tensor_like
-from xdsl_tpu.passes.lane_prices import cycles_of_steps, even_parts, rearranged
+from xdsl_tpu.passes.lane_prices import (
+    cycles_of_steps,
+    cycles_of_store,
+    even_parts,
+    rearranged,
+)
 from xdsl_tpu.passes.lane_reductions import reduce_in_lanes
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
 from xdsl_tpu.passes.module_state import chip_of, cores_of
@@ -136,18 +141,11 @@ def _read_as(last: Operation, chip: Chip) -> Iterator[Shape]:
             yield 1, rows.c, rows.run
 
 
-def _stored(value: SSAValue, shape: Shape, chip: Chip) -> float:
-    """Cycles of storing a value that is returned from its lanes under a shape."""
-    width = element_bytes(value)
-    short = chip.ddr_row_bytes / (rows_of(shape).run * width)
-    return prod(shape) * width / chip.store_bytes_per_cycle * max(1, short)
-
-
 def _returned(chain: Sequence[Operation], chip: Chip) -> float:
     """Cycles of storing a value that is returned as it lies in its lanes, and of what moves it in
     DDR behind that."""
     value = chain[-1].operands[0]
-    stored = _stored(value, shape_of(value), chip)
+    stored = cycles_of_store(number_type(value), rows_of(shape_of(value)), chip)
     if all(isinstance(op, KeepsOrder) for op in chain):
         return stored
     return stored + _through_ddr(value, chip) - START
@@ -166,19 +164,20 @@ class _Way:
 
     steps: Sequence[LaneStep]
     cycles: int
-    stored: float
+    stored: int
     read: Shape
 
 
 def _cheapest(moves: IndexMap, value: SSAValue, last: Operation, chip: Chip) -> _Way | None:
     made, ways = rows_of(shape_of(value)), list[_Way]()
     for read in _read_as(last, chip):
-        steps = lane_steps(moves, made, rows_of(read))
+        rows, element = rows_of(read), number_type(value)
+        steps = lane_steps(moves, made, rows)
         if steps is None:
             continue
-        cycles = cycles_of_steps(number_type(value), made, tuple(steps), chip)
+        cycles = cycles_of_steps(element, made, tuple(steps), chip)
         if cycles is not None:
-            stored = _stored(last.results[0], read, chip) if _is_returned(last) else 0.0
+            stored = cycles_of_store(element, rows, chip) if _is_returned(last) else 0
             ways.append(_Way(steps, cycles, stored, read))
     return min(ways, key=lambda way: way.cycles + way.stored, default=None)
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.local.measure import measure
+from xdsl_tpu.backend.local.measure import measure, measure_load, measure_store
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
@@ -65,6 +65,20 @@ def cycles_of_steps(
             return None
         value = op.output
     return cycles
+
+
+@cache
+def cycles_of_store(element: Attribute, rows: Rows, chip: Chip) -> int:
+    """GDMA cycles of storing a value from its lanes."""
+    return measure_store(_argument(element, rows), _whole(chip), GroupType.NORMAL, chip)
+
+
+@cache
+def cycles_of_load(element: Attribute, rows: Rows, chip: Chip) -> float:
+    """GDMA cycles of loading a value to its lanes."""
+    value = _argument(element, rows)
+    reader = tpu.ReluOp.make("read", (value,), result_types=(value.type,))
+    return measure_load(reader, 0, _whole(chip), GroupType.NORMAL, chip).gdma
 
 
 def _argument(element: Attribute, shape: Sequence[int]) -> SSAValue:

@@ -297,7 +297,7 @@ module @long_rows attributes {module.state = "TPU_LOWERED", module.chip = "bm168
 // CHECK-NEXT: [[C:%.*]] = "tpu.Reshape"([[B]]) {{.*}} -> tensor<1x2100x4xf16>
 // CHECK-NEXT: return [[C]]
 // GROUPS-LABEL: module @returned_rows
-// GROUPS: "tpu.Store"{{.*}} -> tensor<1x60x140xf16
+// GROUPS: "tpu.Store"{{.*}}tensor<1x50x168xf16
 module @returned_rows attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
   func.func @main(%arg0: tensor<1x2100x32xf16>) -> tensor<1x2100x4xf16> {
     %n = "top.None"() : () -> none loc(unknown)
