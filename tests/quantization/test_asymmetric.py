@@ -153,8 +153,8 @@ def network() -> tuple[onnx.ModelProto, dict[str, Array]]:
         node("Add", ["y", "y2"], ["z"]),
     ]
     constants |= {
-        "from": np.array([24]),
-        "to": np.array([48]),
+        "from": np.array([12]),
+        "to": np.array([36]),
         "axes": np.array([3]),
         "y2": w(10),
     }
