@@ -265,10 +265,10 @@ class PadOp(Moves, LocalOp):
 
     def local_support(self, kind: GroupType) -> str | None:
         rank = len(self.static_shape(0))
-        if rank != 4:
-            return f"its rank is {rank}; only rank 4 is local"
+        if rank not in (3, 4):
+            return f"its rank is {rank}; only ranks 3 and 4 are local"
         paddings = ints(self.paddings)
-        if self.movement() is None or any((*paddings[:2], *paddings[4:6])):
+        if self.movement() is None or any((*paddings[:2], *paddings[rank : rank + 2])):
             return "it does not only put known sizes around rows and columns"
         if not isinstance(stored_type(self.input), FLOATS):
             return "borders of elements that are not floats are made in global memory"

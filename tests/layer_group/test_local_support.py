@@ -366,6 +366,16 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         made(tpu.PadOp, [(1, 4, 5, 5)], (1, 6, 5, 5), nones=4, paddings=[0, 2, 0, 0, 0, 0, 0, 0]),
         "it does not only put known sizes around rows and columns",
     ),
+    (
+        "pad-channels-of-rank-3",
+        made(tpu.PadOp, [(1, 4, 5)], (1, 6, 5), nones=4, paddings=[0, 0, 0, 0, 2, 0]),
+        "it does not only put known sizes around rows and columns",
+    ),
+    (
+        "pad-rank",
+        made(tpu.PadOp, [(4, 5)], (4, 6), nones=4, paddings=[0, 1, 0, 0]),
+        "its rank is 2; only ranks 3 and 4 are local",
+    ),
     ("unknown", relu((1, DYNAMIC_INDEX)), "its shapes are not known"),
 ]
 
@@ -422,6 +432,7 @@ LOCAL: list[tuple[str, NamedOp]] = [
         "pad",
         made(tpu.PadOp, [(1, 4, 5, 5)], (1, 4, 7, 8), nones=4, paddings=[0, 0, 1, 1, 0, 0, 1, 2]),
     ),
+    ("pad-rank-3", made(tpu.PadOp, [(1, 4, 5)], (1, 4, 8), nones=4, paddings=[0, 0, 1, 0, 0, 2])),
     (
         "blocks",
         made(

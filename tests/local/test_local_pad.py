@@ -26,3 +26,21 @@ def test_pad(kind: str, around: tuple[int, int, int, int], mode: str, secs: Secs
     b = case.op("tpu.Pad", [a, *["none"] * 4], attributes, "b", out)
     case.op("tpu.Relu", [b], {}, "y", out)
     run_grouped(case, secs=secs)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=3), Secs(n=2)], ids=str)
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge"])
+@pytest.mark.parametrize("around", [(1, 0), (2, 5)], ids=str)
+def test_pad_of_rows(around: tuple[int, int], mode: str, secs: Secs) -> None:
+    """Something in front of rows of rank 3 and behind them, as of running sums."""
+    case = Case("f16", 3)
+    shape, out = (2, 70, 14), (2, 70, 14 + sum(around))
+    a = case.op("tpu.Relu", [case.input("x", shape)], {}, "a", shape)
+    attributes = {
+        "paddings": f"[0, 0, {around[0]}, 0, 0, {around[1]}]",
+        "mode": f"#tpu<Pad_Mode {mode}>",
+        "val": "0.75 : f64",
+    }
+    b = case.op("tpu.Pad", [a, *["none"] * 4], attributes, "b", out)
+    case.op("tpu.Relu", [b], {}, "y", out)
+    run_grouped(case, secs=secs)
