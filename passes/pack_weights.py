@@ -17,6 +17,7 @@ from xdsl_tpu.dialects.weights import Weights, weights_of
 from xdsl_tpu.passes.constants import unused_name
 from xdsl_tpu.passes.lowering.quantize_table import read_quantize_table
 from xdsl_tpu.passes.module_state import State, require_state
+from xdsl_tpu.passes.products import keeps_rows
 from xdsl_tpu.passes.tensors import element_of, functions, is_weight, required_name, shape_of
 from xdsl_tpu.passes.weight_data import Array, as_numbers
 
@@ -130,8 +131,7 @@ class PackWeightsPass(ModulePass):
 
     def takes(self, op: top.MatMulOp) -> bool:
         """Whether the matrix of a product can be packed."""
-        flags = (op.left_transpose, op.output_transpose, op.hdim_is_batch)
-        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        if not keeps_rows(op):
             return False
         shape = shape_of(op.right)
         if not is_weight(op.right) or len(shape) != 2:

@@ -1,7 +1,7 @@
 """Short questions about values that many passes ask."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import (
     FixedBitwidthType,
@@ -31,6 +31,17 @@ def tensor_type(value: SSAValue) -> TensorType[Attribute]:
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The dimensions of a ranked tensor."""
     return tensor_type(value).get_shape()
+
+
+def axis_behind_view(axis: int, shape: Sequence[int], other: Sequence[int]) -> int | None:
+    """Where a dimension of `shape` is in `other`, the dimensions of another view of the elements.
+
+    It has the same size there, and as many elements are in front of it (and then behind it);
+    None where a change of shape cuts it or joins it to others.
+    """
+    ahead = math.prod(shape[:axis])
+    places = (place for place, size in enumerate(other) if size == shape[axis])
+    return next((place for place in places if math.prod(other[:place]) == ahead), None)
 
 
 def element_of(value: SSAValue) -> Attribute:

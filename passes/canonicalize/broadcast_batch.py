@@ -16,6 +16,7 @@ from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.constants import reshaped_weight
 from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer, tensor_like
+from xdsl_tpu.passes.products import is_plain
 from xdsl_tpu.passes.tensors import shape_of
 
 _MOST_MOVED = 32
@@ -88,8 +89,7 @@ class BroadcastBatch(RewritePattern):
     def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
         if not has_shapes(op.input, op.right, op.output) or not is_none(op.bias):
             return
-        flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
-        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        if not is_plain(op):
             return
         left, right = shape_of(op.input), shape_of(op.right)
         batch = _batch_of(left[:-2], right[:-2])

@@ -30,6 +30,7 @@ from xdsl_tpu.passes.graph import (
     sole_producer,
     tensor_like,
 )
+from xdsl_tpu.passes.products import is_plain
 from xdsl_tpu.passes.tensors import element_of, shape_of
 
 _RANK = 3
@@ -60,8 +61,7 @@ class ChosenMatrices(RewritePattern):
     def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
         if not has_shapes(op.input, op.right, op.output) or not is_none(op.bias):
             return
-        flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
-        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        if not is_plain(op):
             return
         vectors, matrices, on_left = op.input, op.right, False
         if (choice := _choice(matrices)) is None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from math import prod
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -13,7 +12,7 @@ from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import VIEWS, has_relu, reshape
 from xdsl_tpu.passes.canonicalize.slice import is_static
 from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, tensor_like, users
-from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.passes.tensors import axis_behind_view, shape_of
 
 
 class PartsOfConcat(RewritePattern):
@@ -83,11 +82,8 @@ def _before(value: SSAValue, span: _Span) -> _Span | None:
     if isinstance(maker, top.PermuteOp) and has_shapes(maker.input):
         return replace(span, axis=ints(maker.order)[span.axis])
     if isinstance(maker, VIEWS) and has_shapes(maker.operands[0]):
-        shape, given = shape_of(value), shape_of(maker.operands[0])
-        ahead = prod(shape[: span.axis])
-        for axis, size in enumerate(given):
-            if size == shape[span.axis] and prod(given[:axis]) == ahead:
-                return replace(span, axis=axis)
+        axis = axis_behind_view(span.axis, shape_of(value), shape_of(maker.operands[0]))
+        return None if axis is None else replace(span, axis=axis)
     return None
 
 

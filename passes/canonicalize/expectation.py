@@ -19,6 +19,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
 from xdsl_tpu.passes.constants import make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, sole_producer, tensor_like
+from xdsl_tpu.passes.products import keeps_rows
 from xdsl_tpu.passes.tensors import shape_of
 
 MOST_BINS = 64
@@ -113,8 +114,7 @@ class ColumnToSum(RewritePattern):
     def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
         if not has_shapes(op.input, op.right, op.output) or has_relu(op) or not is_none(op.bias):
             return
-        flags = (op.left_transpose, op.output_transpose, op.hdim_is_batch)
-        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        if not keeps_rows(op):
             return
         shape = shape_of(op.input)
         if sole_producer(op.input, top.SoftmaxOp) is None or len(shape) != len(DIMENSIONS):

@@ -27,6 +27,7 @@ from xdsl_tpu.passes.graph import (
     users,
 )
 from xdsl_tpu.passes.half_range import holds, magnitude
+from xdsl_tpu.passes.products import is_plain, keeps_rows
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 _FEWEST_DIMS = 3
@@ -171,9 +172,8 @@ class RepeatedWeightToRows(RewritePattern):
         weight = producer(op.right, top.WeightOp)
         if weight is None or not is_none(op.bias) or not has_shapes(op.input, op.output):
             return
-        flags = op.left_transpose, op.output_transpose, op.hdim_is_batch
         left, right = shape_of(op.input), shape_of(op.right)
-        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        if not keeps_rows(op):
             return
         if len(left) != len(right) or len(left) < _FEWEST_DIMS or right[-3] != 1 or left[-3] == 1:
             return
@@ -205,14 +205,11 @@ class LeftWeightToConv(RewritePattern):
         weight = producer(op.input, top.WeightOp)
         if weight is None or is_weight(op.right) or not is_none(op.bias):
             return
-        if not has_shapes(op.input, op.right, op.output) or not op.keep_dims.value.data:
+        if not has_shapes(op.input, op.right, op.output) or not is_plain(op):
             return
-        flags = op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch
         left, right = shape_of(op.input), shape_of(op.right)
         matrices = len(left) == 2 and len(right) == _FEWEST_DIMS and right[0] > 1
-        if not matrices or any(flag.value.data for flag in flags):
-            return
-        if not op.input.has_one_use():
+        if not matrices or not op.input.has_one_use():
             return
         filters = reshaped_weight(weight, (*left, 1, 1))
         conv = in_place_of(
@@ -240,8 +237,7 @@ class PermuteMatMulPermute(RewritePattern):
             return
         if {ints(before.order), ints(after.order)} != {(0, 2, 1)} or not is_none(op.bias):
             return
-        flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
-        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        if not is_plain(op):
             return
         values = values_of(op.input)
         if values is None or prod(values.shape[:-2]) != 1:

@@ -8,7 +8,6 @@ it the other way round.)
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -28,7 +27,7 @@ from xdsl_tpu.passes.constants import (
     whole_numbers_of,
 )
 from xdsl_tpu.passes.graph import derived_name, has_shapes, none_for, rebuilt, tensor_like
-from xdsl_tpu.passes.tensors import is_weight, shape_of
+from xdsl_tpu.passes.tensors import axis_behind_view, is_weight, shape_of
 
 _OUT, _IN = 0, 1
 """Axes of a filter: output channels, input channels."""
@@ -157,7 +156,10 @@ def _step(value: SSAValue, axes: _Axes) -> _Step | None:
     match op:
         case top.ReshapeOp() | top.SqueezeOp() | top.UnsqueezeOp():
             before, after = shape_of(op.operands[0]), shape_of(value)
-            moved = [None if axis is None else _before(axis, before, after) for axis in axes]
+            moved = [
+                None if axis is None or after[axis] == 1 else axis_behind_view(axis, after, before)
+                for axis in axes
+            ]
             return op.operands[0], moved, lambda array: array.reshape(after), None
         case top.PermuteOp():
             order = ints(op.order)
@@ -176,14 +178,6 @@ def _step(value: SSAValue, axes: _Axes) -> _Step | None:
             return _product(op, axes)
         case _:
             return None
-
-
-def _before(axis: int, before: Sequence[int], after: Sequence[int]) -> int | None:
-    """Where a dimension was in front of a change of shape that left it and what is outside it."""
-    for own, size in enumerate(before):
-        if size == after[axis] > 1 and prod(before[:own]) == prod(after[:axis]):
-            return own
-    return None
 
 
 def _product(op: top.MulOp, axes: _Axes) -> _Step | None:

@@ -24,6 +24,7 @@ from xdsl_tpu.dialects.top.elementwise import SeveralInputsOp
 from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
 from xdsl_tpu.passes.canonicalize.slice import is_static, set_cuts
 from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, tensor_like
+from xdsl_tpu.passes.products import keeps_rows
 from xdsl_tpu.passes.tensors import shape_of
 
 Moving = top.ReshapeOp | top.SqueezeOp | top.UnsqueezeOp
@@ -196,10 +197,9 @@ def _reduced(op: top.ReduceOp, inner: Rolled | None, step: Shape) -> Rolled | No
 
 def _dot(op: top.MatMulOp, operands: list[Rolled] | None, step: Shape) -> Rolled | None:
     """A matrix times a vector, both of the step."""
-    flags = (op.left_transpose, op.output_transpose, op.hdim_is_batch, op.is_lora)
-    if operands is None or has_relu(op) or any(flag.value.data for flag in flags):
+    if operands is None or len(operands) != 2 or has_relu(op):
         return None
-    if len(operands) != 2 or not op.keep_dims.value.data:
+    if not keeps_rows(op) or op.is_lora.value.data:
         return None
     left, right = operands
     rank, rows = len(left.step), (*left.step[:-1], 1)

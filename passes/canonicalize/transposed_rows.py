@@ -25,6 +25,7 @@ from xdsl_tpu.passes.graph import (
     tensor_like,
     users,
 )
+from xdsl_tpu.passes.products import is_plain
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 _MOST_DIGITS = 4
@@ -139,8 +140,7 @@ class _Plan:
 
 def _is_of_rows(op: top.MatMulOp) -> bool:
     """Whether a product makes a row of each row, by one weight."""
-    flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
-    if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+    if not is_plain(op):
         return False
     if not has_shapes(op.input, op.right, op.output) or not is_weight(op.right):
         return False

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
@@ -23,7 +22,8 @@ from xdsl_tpu.passes.calibration.ranges import (
 from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, tensor_like
 from xdsl_tpu.passes.linked_dims.change import DROPPED, Axes
 from xdsl_tpu.passes.linked_dims.rules import rule_of
-from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.passes.products import keeps_rows
+from xdsl_tpu.passes.tensors import axis_behind_view, shape_of
 
 MOVES = (top.ReshapeOp, top.PermuteOp, top.SliceOp, top.SqueezeOp, top.UnsqueezeOp)
 
@@ -142,18 +142,14 @@ def _axes(op: Operation, value: SSAValue, axis: int) -> Axes | None:
 
 def _reshaped(op: top.ReshapeOp, axis: int) -> Axes | None:
     """A dimension that has as many elements in front of it before and after."""
-    source, result = shape_of(op.input), shape_of(op.output)
-    for own, size in enumerate(source):
-        if size == result[axis] and prod(source[:own]) == prod(result[:axis]):
-            return {op.input: own, op.output: axis}
-    return None
+    own = axis_behind_view(axis, shape_of(op.output), shape_of(op.input))
+    return None if own is None else {op.input: own, op.output: axis}
 
 
 def _rows(op: top.MatMulOp, axis: int) -> Axes | None:
     """The rows of a product are those of its left matrix."""
     given, out = len(shape_of(op.input)), len(shape_of(op.output))
-    other = op.hdim_is_batch, op.output_transpose, op.left_transpose
-    if any(one.value.data for one in other) or not op.keep_dims.value.data:
+    if not keeps_rows(op):
         return None
     if given != out or axis != out - 2 or op.input is op.right:
         return None

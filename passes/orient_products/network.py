@@ -36,6 +36,7 @@ from xdsl_tpu.passes.orient_products.columns import (
     transposed,
 )
 from xdsl_tpu.passes.orient_products.labels import Labelling, Pair, Table, added
+from xdsl_tpu.passes.products import is_plain
 from xdsl_tpu.passes.tensors import shape_of, tensor_type
 
 LEFT, RIGHT = 0, 1
@@ -114,8 +115,7 @@ def is_product(op: Operation) -> bool:
     """Whether an op is x y, for each of the same matrices, which (y^T x^T)^T is too."""
     if not isinstance(op, top.MatMulOp) or not has_shapes(op.input, op.right, op.output):
         return False
-    flags = (op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch)
-    if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+    if not is_plain(op):
         return False
     left, right = shape_of(op.input), shape_of(op.right)
     if len(left) < 3 or left[:-2] != right[:-2] or has_relu(op) or not is_none(op.bias):

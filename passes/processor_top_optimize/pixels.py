@@ -24,6 +24,7 @@ from xdsl_tpu.passes.graph import (
     tensor_like,
 )
 from xdsl_tpu.passes.module_state import text_attribute
+from xdsl_tpu.passes.products import is_plain
 from xdsl_tpu.passes.tensors import shape_of
 
 _TURNED = (0, 2, 1)
@@ -183,8 +184,7 @@ def _is_pixel(value: SSAValue) -> bool:
 
 def _linear(op: top.MatMulOp, rank: int = 3) -> _Linear | None:
     """A product of rows of pixels, (n, pixels, K), with a known matrix and perhaps a bias."""
-    flags = (op.right_transpose, op.left_transpose, op.output_transpose, op.hdim_is_batch)
-    if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+    if not is_plain(op):
         return None
     if not has_shapes(op.input, op.output) or len(shape_of(op.input)) != rank:
         return None

@@ -21,6 +21,7 @@ from xdsl_tpu.passes.graph import (
     sole_user,
     tensor_like,
 )
+from xdsl_tpu.passes.products import is_plain
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -43,8 +44,7 @@ class SplitMatMulPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.MatMulOp, rewriter: PatternRewriter) -> None:
-        flags = (op.right_transpose, op.left_transpose, op.output_transpose, op.hdim_is_batch)
-        if any(flag.value.data for flag in flags) or not op.keep_dims.value.data:
+        if not is_plain(op):
             return
         if not is_f32_weight(op.right) or not (is_none(op.bias) or is_f32_weight(op.bias)):
             return

@@ -22,6 +22,7 @@ from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.graph import derived_name, none_before, rebuilt, tensor_like
 from xdsl_tpu.passes.module_state import State, chip_of, cores_of, require_state
 from xdsl_tpu.passes.orient_products.labels import Labelling, Pair, Table, added
+from xdsl_tpu.passes.products import keeps_rows
 from xdsl_tpu.passes.tensors import element_bytes, functions, is_weight, number_type, shape_of
 from xdsl_tpu.passes.turn_products.convolution import convolution
 from xdsl_tpu.passes.turn_products.prices import GAIN, Prices, matrices_of
@@ -165,9 +166,7 @@ def _is_product(op: Operation) -> bool:
     """Whether an op is a product of rows with one matrix of weights, in 8 or 16 bits."""
     if not isinstance(op, tpu.MatMulOp) or not is_weight(op.right):
         return False
-    flags = (op.left_transpose, op.output_transpose, op.hdim_is_batch)
-    plain = not any(flag.value.data for flag in flags) and bool(op.keep_dims.value.data)
-    if not plain or prod(shape_of(op.right)[:-2]) != 1 or len(shape_of(op.input)) != 3:
+    if not keeps_rows(op) or prod(shape_of(op.right)[:-2]) != 1 or len(shape_of(op.input)) != 3:
         return False
     if not (is_none(op.bias) or is_weight(op.bias)) or not is_none(op.multi):
         return False
