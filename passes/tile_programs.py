@@ -78,7 +78,7 @@ class VerifyTileProgramsPass(ModulePass):
         ]
         if found:
             listed = "".join(f"\n  {fault}" for fault in found)
-            raise TpuError(f"{len(found)} faults in tile programs:{listed}")
+            raise TpuError(f"faults in tile programs ({len(found)}):{listed}")
 
 
 def _groups(module: ModuleOp) -> list[tpu.GroupOp]:

@@ -58,7 +58,7 @@ class VerifyLayerGroupsPass(ModulePass):
         ]
         if faults:
             listed = "".join(f"\n  {fault}" for fault in faults)
-            raise TpuError(f"{len(faults)} faults in layer groups:{listed}")
+            raise TpuError(f"faults in layer groups ({len(faults)}):{listed}")
 
 
 def group_faults(group: tpu.GroupOp, chip: Chip, tiles: bool = True) -> Iterator[str]:

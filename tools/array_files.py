@@ -17,19 +17,31 @@ ONE = ".npy"
 
 
 def read_arrays(file: Path) -> Array | dict[str, Array]:
-    """The array of an .npy file, or those of an .npz file by name; TpuError if it is neither."""
+    """The array of an .npy file, or those of an .npz file by name; TpuError if it is neither.
+
+    Bfloat16 numbers, for which these formats have no name, come as f32.
+    """
     try:
         with file.open("rb") as stream:
             archive: Any = np.load(stream, allow_pickle=False)
             if not hasattr(archive, "files"):
-                return archive
-            return {name: archive[name] for name in archive.files}
+                return _known(archive)
+            return {name: _known(archive[name]) for name in archive.files}
     except FileNotFoundError as error:
         raise TpuError(f"{file}: no such file of arrays") from error
+    except IsADirectoryError as error:
+        raise TpuError(f"{file}: a folder; name an .npz or .npy file of arrays") from error
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         # numpy takes whatever it does not know for Python objects, and recommends to trust it.
         reason = "it is none, or holds Python objects" if "pickle" in str(error) else error
         raise TpuError(f"{file}: no readable .npz or .npy file of arrays ({reason})") from error
+
+
+def _known(array: Array) -> Array:
+    """An array as it is, or numbers of 2 bytes and no known type as the bfloat16 they are."""
+    if array.dtype != np.dtype("V2"):
+        return array
+    return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def check_results(file: Path | None, count: int) -> None:

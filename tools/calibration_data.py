@@ -1,16 +1,15 @@
 """Sample inputs from files: arrays and images."""
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
+from xdsl_tpu.tools.array_files import read_arrays
 from xdsl_tpu.tools.image_files import ImageReader, is_image
 from xdsl_tpu.tools.preprocess import Given
 
@@ -96,16 +95,8 @@ def dataset(path: Path, shapes: Shapes, images: Callable[[], ImageReader] | None
 
 
 def _read(file: Path) -> dict[str, Array]:
-    try:
-        with file.open("rb") as stream:
-            content: Any = np.load(stream, allow_pickle=False)
-            if isinstance(content, np.ndarray):
-                return {file.stem: content}
-            return {name: content[name] for name in content.files}
-    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
-        # numpy takes whatever it does not know for Python objects, and recommends to trust it.
-        reason = "it is none, or holds Python objects" if "pickle" in str(error) else error
-        raise TpuError(f"{file}: no readable array file ({reason})") from error
+    arrays = read_arrays(file)
+    return arrays if isinstance(arrays, dict) else {file.stem: arrays}
 
 
 def _split(array: Array, shape: tuple[int, ...], what: str) -> Array:

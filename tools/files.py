@@ -1,4 +1,4 @@
-"""Writing results so that a failure leaves nothing half-written behind."""
+"""Files that are read must be there; a failure leaves nothing half-written behind."""
 
 import errno
 import gzip
@@ -11,6 +11,14 @@ from pathlib import Path
 from typing import IO
 
 from xdsl_tpu.dialects.errors import TpuError
+
+
+def require_file(path: Path) -> None:
+    """Raise TpuError unless there is a file of that name."""
+    if path.is_dir():
+        raise TpuError(f"{path}: a folder, where a file is wanted")
+    if not path.is_file():
+        raise TpuError(f"{path}: no such file")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.text import read_module
+from xdsl_tpu.tools.files import require_file
 from xdsl_tpu.tools.module_weights import attach_to_model
 
 Array = npt.NDArray[Any]
@@ -20,8 +21,7 @@ def reference_outputs(model: Path, inputs: Mapping[str, Array]) -> tuple[str, li
 
     Raises TpuError when the model cannot be run on these inputs.
     """
-    if not model.is_file():
-        raise TpuError(f"{model}: no such file")
+    require_file(model)
     if model.suffix == ".mlir":
         from xdsl_tpu.dialects.interpreters import run_module
 

@@ -24,7 +24,7 @@ from xdsl_tpu.tools.calibrate_model import (
 from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.engines import Engine
 from xdsl_tpu.tools.errors import guarded
-from xdsl_tpu.tools.files import check_writable, write_text
+from xdsl_tpu.tools.files import check_writable, require_file, write_text
 from xdsl_tpu.tools.mixing.automatic import AUTO, Quantised, Wanted
 from xdsl_tpu.tools.mixing.journal import SUFFIX, FileJournal, Journal, Subject
 from xdsl_tpu.tools.mixing.network import Network
@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> NoReturn:
 
 
 def _run(args: argparse.Namespace) -> None:
-    if not args.model.is_file():
-        raise TpuError(f"{args.model}: no such file")
+    require_file(args.model)
     mixed: Path = args.output.with_suffix(".qtable")
     if args.suggest_mixed and mixed == args.output:
         raise TpuError(f"{mixed}: the quantize table would go there, too; choose another TABLE")

@@ -16,6 +16,7 @@ from xdsl_tpu.dialects.packed_weights import floats_of
 from xdsl_tpu.tools.calibration_data import Source
 from xdsl_tpu.tools.compile_model import Compilation
 from xdsl_tpu.tools.errors import guarded
+from xdsl_tpu.tools.files import require_file
 from xdsl_tpu.tools.folder import BMODEL
 from xdsl_tpu.tools.llm.command import (
     compile_language_model,
@@ -48,8 +49,7 @@ def _run(args: argparse.Namespace, command: str) -> None:
         return
     refuse_language_model_options(args)
     args.quantize = args.quantize or "F16"
-    if not args.model.is_file():
-        raise TpuError(f"{args.model}: no such file")
+    require_file(args.model)
     if args.check:
         _check(args)
         return

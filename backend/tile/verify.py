@@ -31,7 +31,7 @@ def check(programs: Sequence[TileProgram], chip: Chip) -> None:
     found = list(faults(programs, chip))
     if found:
         at = where(programs[0].op)
-        raise TpuError(f"{at}: {len(found)} faults in its tile program: {found[0]}")
+        raise TpuError(f"{at}: faults in its tile program ({len(found)}): {found[0]}")
 
 
 def faults(programs: Sequence[TileProgram], chip: Chip) -> Iterator[str]:

@@ -34,7 +34,7 @@ def _cases(
 
 MODELS = _cases(COMPILE, 1, {
     "no such file": ("none.onnx", ("none.onnx", "no such file")),
-    "a folder instead of a model": ("folder", ("folder", "no such file")),
+    "a folder instead of a model": ("folder", ("folder", "a file is wanted")),
     "neither ONNX nor IR": ("model.txt", ("model.txt", "give an ONNX model")),
     "text instead of ONNX": ("text.onnx", ("text.onnx", "not a readable ONNX model")),
     "an empty ONNX file": ("empty.onnx", ("empty.onnx", "not an ONNX model")),
@@ -163,6 +163,7 @@ PROGRAMS = _cases(RUN, 1, {
     "an integer beyond 32 bits": ("ids.bmodel --inputs wide.npz", ("'ids'", "2147483648", "i32")),
     "an input of another name": ("good.bmodel --inputs renamed.npz", ("'image'", "picture")),
     "one input too many": ("good.bmodel --inputs extra.npz", ("other", "takes image")),
+    "a folder instead of inputs": ("good.bmodel --inputs folder", ("folder", "name an .npz")),
     "no inputs at all": ("good.bmodel --inputs no_arrays.npz", ("'image'",)),
     "text as input": ("good.bmodel --inputs letters.npz", ("'image'", "<U1", "f32")),
     "complex numbers as input": ("good.bmodel --inputs complex.npz", ("'image'", "complex64")),

@@ -97,7 +97,10 @@ def test_bad_data(call: Run, models: Path, tmp_path: Path, name: str, message: s
         (("absent.onnx", "--dataset", "DATA"), "absent.onnx: no such file"),
         (("MODEL", "--dataset", "absent.npz"), "absent.npz: no such file or folder"),
         (("MODEL", "--dataset", "EMPTY"), "no .npz or .npy file and no image in this folder"),
-        (("MODEL", "--dataset", "MODEL"), "no readable array file (it is none, or holds"),
+        (
+            ("MODEL", "--dataset", "MODEL"),
+            "no readable .npz or .npy file of arrays (it is none, or holds",
+        ),
         (("top.mlir", "--dataset", "DATA"), "no such file"),
     ],
 )

@@ -20,6 +20,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.passes.pipelines import FLOAT, Quantization
 from xdsl_tpu.tools.compile_model import compile_model
 from xdsl_tpu.tools.errors import describe
+from xdsl_tpu.tools.files import require_file
 from xdsl_tpu.tools.provenance import external_files
 
 Files = Mapping[str, bytes]
@@ -59,8 +60,7 @@ def model_files(model: Path, table: Path | None = None) -> dict[str, bytes]:
 
     Raises TpuError for a file that is missing, a model's also where it is outside its folder.
     """
-    if not model.is_file():
-        raise TpuError(f"{model}: no such file")
+    require_file(model)
     names = [model.name, *_companions(model)]
     files: dict[str, bytes] = {}
     for name in names:

@@ -2,7 +2,7 @@
 
 // The second slice of x comes in before the addition has read the first, a buffer is not aligned and
 // lies over the bias, scratch memory is where the result lies, and a row is not stored.
-// CHECK: error: 6 faults in tile programs:
+// CHECK: error: faults in tile programs (6):
 // CHECK-NEXT: group 'y': tpu.Add 'y' reads 'load_x' from [0, 0, 0, 0, 0] on (byte 1600), which tpu.Load 'load_x' has written over
 // CHECK-NEXT: group 'y': 'a' from [0, 0, 0, 4, 0] on (byte 1794) is not aligned to 64
 // CHECK-NEXT: group 'y': tpu.Conv2D 'a' writes 'a' from [0, 0, 0, 4, 0] on (byte 1794) over 'load_a_b' from [0, 0, 0, 0, 0] on (byte 1856)
