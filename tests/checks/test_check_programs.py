@@ -22,7 +22,7 @@ def test_recorded_streams_are_clean(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "quantize"),
-    [("mobilenetv2_100", "F16"), ("mobilenetv2_100", "F32"), ("swin_t", "F16")],
+    [("mobilenetv2_100", "F32"), ("swin_t", "F16")],
 )
 def test_compiled_programs_are_clean(name: str, quantize: str, tmp_path: Path) -> None:
     """It would not be compiled otherwise, see `tests/conftest.py`; and a race would be found."""

@@ -115,9 +115,7 @@ ENDS = {
          "tpu-opt cnn/tpu.mlir --weight-reorder -o o.mlir"),
         *((signal.SIGINT, *case) for case in (
         ("xdsl_tpu.tools.compile_model generate", "tpu-compile cnn.onnx -o out --quiet"),
-        ("xdsl_tpu.tools.compile_model write_bmodel", "tpu-compile cnn.onnx -o new/out --quiet"),
         ("xdsl_tpu.tools.tpu_run run_program", "tpu-run cnn --outputs o.npz --quiet"),
-        ("xdsl_tpu.tools.tpu_run trace", "tpu-run cnn --outputs o.npz --timeline t.json --quiet"),
         ("xdsl_tpu.tools.tpu_calibrate calibrate_model",
          "tpu-calibrate cnn.onnx --dataset image.npz -o table --quiet"),
         ("xdsl_tpu.tools.tpu_opt print_module", "tpu-opt cnn/tpu.mlir --weight-reorder -o o.mlir"),

@@ -1,6 +1,6 @@
 """Random graphs: compiled and simulated, they give what onnxruntime gives.
 
-The suite tries 150 of single ops in F32, 60 in F16, 20 each in BF16 and INT8, and 36 of idioms;
+The suite tries 60 of single ops in F32, 30 in F16, 12 each in BF16 and INT8, and 18 of idioms;
 `make fuzz` sets XDSL_TPU_FUZZ to try as many as it says, with other random numbers each time.
 What failed once is kept in `kept.py`.
 """
@@ -38,7 +38,7 @@ def settings_of(graphs: int) -> settings:
 
 
 @seed(SEED)
-@settings_of(150)
+@settings_of(60)
 @given(recipes(), PASSES)
 def test_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> None:
     with limited():
@@ -46,7 +46,7 @@ def test_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> None:
 
 
 @seed(SEED)
-@settings_of(60)
+@settings_of(30)
 @given(recipes(), PASSES)
 def test_close_in_f16(recipe: Recipe, disable: tuple[str, ...]) -> None:
     assume(largest(recipe) < MOST)
@@ -55,7 +55,7 @@ def test_close_in_f16(recipe: Recipe, disable: tuple[str, ...]) -> None:
 
 
 @seed(SEED)
-@settings_of(20)
+@settings_of(12)
 @given(recipes(), PASSES)
 def test_close_in_bf16(recipe: Recipe, disable: tuple[str, ...]) -> None:
     with limited():
@@ -63,7 +63,7 @@ def test_close_in_bf16(recipe: Recipe, disable: tuple[str, ...]) -> None:
 
 
 @seed(SEED)
-@settings_of(20)
+@settings_of(12)
 @given(recipes(), PASSES)
 def test_close_in_int8(recipe: Recipe, disable: tuple[str, ...]) -> None:
     assume(largest(recipe) < MOST and not jumps(recipe))
@@ -72,7 +72,7 @@ def test_close_in_int8(recipe: Recipe, disable: tuple[str, ...]) -> None:
 
 
 @seed(SEED)
-@settings_of(20)
+@settings_of(10)
 @given(idiomatic(), PASSES)
 def test_idioms_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> None:
     with limited():
@@ -80,7 +80,7 @@ def test_idioms_like_onnxruntime(recipe: Recipe, disable: tuple[str, ...]) -> No
 
 
 @seed(SEED)
-@settings_of(10)
+@settings_of(5)
 @given(idiomatic(), PASSES)
 def test_idioms_close_in_f16(recipe: Recipe, disable: tuple[str, ...]) -> None:
     assume(largest(recipe) < MOST)
@@ -89,7 +89,7 @@ def test_idioms_close_in_f16(recipe: Recipe, disable: tuple[str, ...]) -> None:
 
 
 @seed(SEED)
-@settings_of(6)
+@settings_of(3)
 @given(idiomatic(), PASSES)
 def test_idioms_close_in_int8(recipe: Recipe, disable: tuple[str, ...]) -> None:
     assume(largest(recipe) < MOST and not jumps(recipe))

@@ -19,11 +19,11 @@ from xdsl_tpu.tools import tpu_compile
 from xdsl_tpu.tools.compile_model import read_top
 
 PRODUCTS = 7 * LAYERS + 1
-CACHES = [(1, 70, 40), (3, 64, 64), (130, 0, 0)]
+W4, W8 = ("W4F16", 0.9), ("W8F16", 0.999)
+CACHES = [(1, 70, 40, *W4), (1, 70, 40, *W8), (3, 64, 64, *W4), (130, 0, 0, *W8)]
 
 
-@pytest.mark.parametrize(("rows", "past", "seen"), CACHES)
-@pytest.mark.parametrize(("quantize", "least"), [("W4F16", 0.9), ("W8F16", 0.999)])
+@pytest.mark.parametrize(("rows", "past", "seen", "quantize", "least"), CACHES)
 def test_a_decoder(
     tmp_path: Path, rows: int, past: int, seen: int, quantize: str, least: float
 ) -> None:

@@ -27,6 +27,14 @@ from xdsl_tpu.tools.llm.session import Nets, Session
 LENGTH = 24
 
 
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the tiny Llama's nets, in F16."""
+    folder = tmp_path_factory.mktemp("llama")
+    compile_llm(write(folder / "m", "llama"), folder / "out", None, Stages(LENGTH), "bm1684x")
+    return folder / "out"
+
+
 def deeper(folder: Path, layers: int) -> Path:
     """The tiny Qwen2 with more layers."""
     write(folder, "qwen2")
@@ -84,10 +92,9 @@ def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path)
     agrees(model, tmp_path / "out", IDS[:8], 5)
 
 
-def test_where_keys_and_values_lie(tmp_path: Path) -> None:
+def test_where_keys_and_values_lie(llama: Path) -> None:
     """The new row of a decoding net lies right behind its history, apart from the arena."""
-    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, Stages(LENGTH), "bm1684x")
-    program = Bmodel(tmp_path / "out/model.bmodel").read("block_cache_0")
+    program = Bmodel(llama / "model.bmodel").read("block_cache_0")
     at = {one.name: one for one in (*program.inputs, *program.outputs)}
     assert list(at) == [
         *("input_states", "position_ids", "attention_mask", "history_k", "history_v"),
@@ -119,12 +126,11 @@ def test_where_they_lie_on_a_chip_whose_addresses_have_tags(tmp_path: Path) -> N
         assert struct.pack("<Q", address - (1 << 39)) in data
 
 
-def test_what_the_vendors_chat_programs_rely_on(tmp_path: Path) -> None:
+def test_what_the_vendors_chat_programs_rely_on(llama: Path) -> None:
     """Positions and mask of a prompt are written once, before the first block: with one arena for
     all nets they must lie at the same place in each, and stay there. Logits are f32, as the net
     that chooses from them wants them."""
-    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, Stages(LENGTH), "bm1684x")
-    file, chip = Bmodel(tmp_path / "out/model.bmodel"), load_chip("bm1684x")
+    file, chip = Bmodel(llama / "model.bmodel"), load_chip("bm1684x")
     generator = np.random.default_rng(0)
     places = set[tuple[int, ...]]()
     for index in range(2):
@@ -223,12 +229,12 @@ def test_drawing() -> None:
     assert sampler(1, 0, 1, 7)(logits, [0]) == sampler(1, 0, 1, 7)(logits, [0])
 
 
-def test_what_a_session_refuses(tmp_path: Path) -> None:
-    compile_llm(write(tmp_path / "m", "llama"), tmp_path / "out", None, Stages(4), "bm1684x")
-    session = Session(Nets(tmp_path / "out"))
-    for ids, message in (([], "prompt of 0"), ([1] * 5, "prompt of 5"), ([1, 96], "token 96")):
+def test_what_a_session_refuses(llama: Path) -> None:
+    session = Session(Nets(llama))
+    long = [1] * (LENGTH + 1)
+    for ids, message in (([], "prompt of 0"), (long, "prompt of 25"), ([1, 96], "token 96")):
         with pytest.raises(TpuError, match=message):
             session.prompt(ids)
-    session.prompt([1, 2, 3, 4])
+    session.prompt(long[1:])
     with pytest.raises(TpuError, match="full"):
         session.step(1)

@@ -24,6 +24,18 @@ LENGTH, CHUNK = 34, 17
 STAGES = Stages(LENGTH, CHUNK, (4,))
 
 
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the tiny Llama's nets in all of `STAGES`, as the tool makes them."""
+    folder = tmp_path_factory.mktemp("llama")
+    model, out = write(folder / "m", "llama"), folder / "out"
+    options = ["--seq", "34", "--chunk", "17", "--steps", "4", "-o", str(out), "--quiet"]
+    with pytest.raises(SystemExit) as done:
+        tpu_compile.main(["--llm", str(model), *options])
+    assert not done.value.code
+    return out
+
+
 def test_which_stages_there_are() -> None:
     plain = Stages(2048)
     assert (plain.prompt, plain.rows, plain.histories) == (2048, (1,), (2048,))
@@ -116,10 +128,8 @@ def test_chunks_and_steps_say_what_the_reference_says(
     assert session.position == len(ids)
 
 
-def test_the_smallest_stage_that_fits_is_run(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    compile_llm(write(tmp_path / "m", "llama"), out, None, STAGES, "bm1684x")
-    nets = Nets(out)
+def test_the_smallest_stage_that_fits_is_run(llama: Path) -> None:
+    nets = Nets(llama)
     session = Session(nets)
     assert (session.chunk, session.most) == (CHUNK, 4)
     stages = nets.stages("block_cache_0")
@@ -199,16 +209,11 @@ def test_a_text_ends_where_it_ends() -> None:
         assert made.tokens == [1, 2, 3]
 
 
-def test_the_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model, out = write(tmp_path / "m", "llama"), tmp_path / "out"
-    options = ["--seq", "34", "--chunk", "17", "--steps", "4", "-o", str(out), "--quiet"]
-    with pytest.raises(SystemExit) as done:
-        tpu_compile.main(["--llm", str(model), *options])
-    assert not done.value.code
+def test_the_tools(llama: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ids = [str(one) for one in IDS[:18]]
     for lookup, code in (("1", 0), ("4", 0), ("8", 1)):
         with pytest.raises(SystemExit) as done:
-            tpu_generate.main([str(out), "--ids", *ids, "--tokens", "12", "--lookup", lookup])
+            tpu_generate.main([str(llama), "--ids", *ids, "--tokens", "12", "--lookup", lookup])
         assert (done.value.code or 0) == code
     shown = capsys.readouterr()
     texts = [line for line in shown.out.splitlines() if line.startswith(" ".join(ids[:4]))]
@@ -217,5 +222,5 @@ def test_the_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "tokens a step" in shown.out
     assert "--steps 8" in shown.err
     with pytest.raises(SystemExit) as done:
-        tpu_compile.main([str(model), "--chunk", "16"])
+        tpu_compile.main([str(llama.parent / "m"), "--chunk", "16"])
     assert "--chunk is for language models" in capsys.readouterr().err

@@ -18,9 +18,9 @@ from tests.onnx_backend.backend_suite import (
     status_of,
 )
 
-EVERY, PARTS = 8, 4
+EVERY, PARTS = 16, 2
 LEAST = 40
-"""Node tests of every eighth that pass, in each of the parts that may run side by side."""
+"""Node tests of every sixteenth that pass, in each of the parts that may run side by side."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))

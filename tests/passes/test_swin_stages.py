@@ -81,8 +81,10 @@ def _is_constant(value: SSAValue) -> bool:
     return is_weight(owner.input if isinstance(owner, tpu.LoadOp) else value)
 
 
-@pytest.mark.parametrize("mode", ["F32", "F16", "BF16"])
-@pytest.mark.parametrize(("name", "permutes"), [(SWIN, 21), (VIT, 1)])
+@pytest.mark.parametrize(
+    ("name", "permutes", "mode"),
+    [(SWIN, 21, "F32"), (SWIN, 21, "F16"), (VIT, 1, "F32"), (VIT, 1, "F16"), (VIT, 1, "BF16")],
+)
 def test_no_permute_is_left_in_any_attention(name: str, permutes: int, mode: str) -> None:
     module = optimized(name, mode)
     blocks = between(module)
