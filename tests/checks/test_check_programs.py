@@ -20,13 +20,13 @@ def test_recorded_streams_are_clean(name: str) -> None:
     assert check_program(traced(name), CHIP) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "quantize"),
-    [("mobilenetv2_100", "F32"), ("swin_t", "F16")],
-)
-def test_compiled_programs_are_clean(name: str, quantize: str, tmp_path: Path) -> None:
-    """It would not be compiled otherwise, see `tests/conftest.py`; and a race would be found."""
-    program = compile_model(EXAMPLES / f"{name}.onnx", tmp_path / name, quantize, "bm1684x").program
+def test_compiled_programs_are_clean(tmp_path: Path) -> None:
+    """It would not be compiled otherwise, see `tests/conftest.py`; and a race would be found.
+
+    Programs of other networks are checked in `tests/tools/test_real_networks.py`.
+    """
+    model = EXAMPLES / "mobilenetv2_100.onnx"
+    program = compile_model(model, tmp_path / "out", "F32", "bm1684x").program
     change(program, Engine.GDMA, _last_store(program), cmd_id_dep=0)
     assert {finding.fault for finding in check_program(program, CHIP)} == {Fault.RACE}
 
@@ -43,7 +43,7 @@ def test_waiting_less_is_a_race() -> None:
     tight: list[tuple[Engine, int]] = [
         (engine, i) for engine in Engine for i in _tight(whole.queue(engine))
     ]
-    picked: list[int] = rng.choice(len(tight), 12, replace=False).tolist()
+    picked: list[int] = rng.choice(len(tight), 6, replace=False).tolist()
     found = 0
     for index in picked:
         engine, identity = tight[index]
@@ -53,7 +53,7 @@ def test_waiting_less_is_a_race() -> None:
         findings = check_program(program, CHIP)
         assert {finding.fault for finding in findings} <= {Fault.RACE, Fault.UNWRITTEN}
         found += bool(findings)
-    assert found >= 8
+    assert found >= 4
 
 
 def _tight(queue: list[Command]) -> list[int]:

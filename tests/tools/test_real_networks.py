@@ -8,6 +8,7 @@ import pytest
 from tests.tools.running import Run
 
 from xdsl_tpu.backend.bmodel import read_bmodel
+from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.operands import accesses
 from xdsl_tpu.backend.operands.region import regions
@@ -46,7 +47,9 @@ def test_closeness(name: str, quantize: str, cosine: float, tool: Run, tmp_path:
     assert cosine <= tensor["cosine"] <= 1 + 1e-9
     assert figures["gdma"]["bytes"]["load"] > PARAMETERS[name] * (2 if quantize == "F16" else 4)
     assert figures["cycles"] < figures["bdc"]["busy_cycles"] + figures["gdma"]["busy_cycles"]
-    check_coefficients(read_bmodel(out / "model.bmodel"))
+    program = read_bmodel(out / "model.bmodel")
+    assert check_program(program, load_chip()) == []
+    check_coefficients(program)
 
 
 def check_coefficients(program: Program) -> None:
