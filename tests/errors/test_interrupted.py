@@ -20,6 +20,10 @@ from xdsl_tpu.tools.compile_model import compile_model
 
 WAIT = 120
 
+BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""On a full disk Python itself would leave the first bytes of what it compiles, and the next
+process that imports the module could not read them."""
+
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -42,7 +46,7 @@ def run(
     arguments = [str(SCRIPTS / str(command[0])), *map(str, command[1:])]
     return subprocess.run(
         arguments, cwd=work, capture_output=True, text=True, check=False, timeout=WAIT,
-        preexec_fn=prepare,
+        preexec_fn=prepare, env=os.environ | BYTECODE,
     )  # fmt: skip
 
 
