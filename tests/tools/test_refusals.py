@@ -61,7 +61,7 @@ def work(tmp_path: Path) -> Path:
 
 COMPILE = {
     "missing file": (["none.onnx"], ["none.onnx", "no such file"]),
-    "a folder": (["."], ["no such file"]),
+    "a folder": (["."], ["a file is wanted"]),
     "no model": (["text.onnx"], ["text.onnx", "not a readable ONNX model"]),
     "cut off": (["cut.onnx"], ["cut.onnx", "not a readable ONNX model"]),
     "unknown suffix": (["model.txt"], ["model.txt", "ONNX model, Top IR or a OneFlow job"]),
