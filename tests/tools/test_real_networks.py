@@ -18,6 +18,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 CASES = [
     ("mobilenetv2_100", "F32", 0.99999),
+    ("mobilenetv2_100", "F16", 0.9999),
     ("resnet50", "F16", 0.9999),
     ("swin_t", "F16", 0.9999),
     ("vit_small_patch16_224", "F16", 0.9999),
