@@ -6,11 +6,10 @@ bytes. One after the other gets the lowest free range that is large enough among
 with it and have their places already; which order is best nobody knows, so several compete.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-
-import numpy as np
 
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.records import record
@@ -267,25 +266,30 @@ def _end(buffers: Sequence[Buffer]) -> int:
 
 def _neighbours(buffers: Sequence[Buffer]) -> Iterator[tuple[int, ...]]:
     """Of each buffer the others whose lifetimes share a step with its own."""
+    lives = _lives(buffers)
+    firsts, owners = [life[0] for life in lives], [life[2] for life in lives]
+    found: list[set[int]] = [set() for _ in buffers]
+    live: list[tuple[int, int]] = []
+    for place, (first, last, i) in enumerate(lives):
+        live = [entry for entry in live if entry[0] >= first]
+        found[i].update([j for _, j in live])
+        found[i].update(owners[place + 1 : bisect_right(firsts, last)])
+        live.append((last, i))
+    return (tuple(others - {i}) for i, others in enumerate(found))
+
+
+def _lives(buffers: Sequence[Buffer]) -> list[tuple[int, int, int]]:
+    """Ranges of steps and the buffers that are needed in them, in the order of beginnings."""
     end = _end(buffers)
-    lives = [buffer.lives(end) for buffer in buffers]
-    owners = np.array([i for i, own in enumerate(lives) for _ in own], np.int64)
-    ranges = np.array([life for own in lives for life in own], np.int64).reshape(-1, 2)
-    firsts, lasts = np.ascontiguousarray(ranges.T)
-    for i, own in enumerate(lives):
-        met = np.zeros(len(owners), np.bool_)
-        for first, last in own:
-            met |= (firsts <= last) & (lasts >= first)
-        yield tuple({*owners[met].tolist()} - {i})
+    lives = [(*life, i) for i, buffer in enumerate(buffers) for life in buffer.lives(end)]
+    return sorted(lives, key=lambda life: life[0])
 
 
 def _together(buffers: Sequence[Buffer]) -> Iterator[tuple[int, int]]:
     """Pairs of buffers whose lifetimes share a step, by one sweep over the steps: first the one
     that begins earlier. A pair that meets twice comes twice."""
-    end = _end(buffers)
-    lives = [(*life, i) for i, buffer in enumerate(buffers) for life in buffer.lives(end)]
     live: list[tuple[int, int]] = []
-    for first, last, i in sorted(lives, key=lambda life: life[0]):
+    for first, last, i in _lives(buffers):
         live = [entry for entry in live if entry[0] >= first]
         yield from ((j, i) for _, j in live)
         live.append((last, i))

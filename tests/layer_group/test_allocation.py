@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from xdsl_tpu.backend.first_fit import Buffer, clashes, first_fit, peak_bytes
+from xdsl_tpu.backend.first_fit import Buffer, Problem, clashes, first_fit, peak_bytes
 from xdsl_tpu.passes.layer_group.ring import Stream, schedule
 
 STEPS = 20
@@ -28,6 +28,16 @@ def test_buffers_that_live_together_share_no_byte(seed: int, unit: int) -> None:
     assert not [*clashes(buffers, placement.offsets)]
     assert placement.used >= peak_bytes(buffers)
     assert all(offset % unit == 0 for offset in placement.offsets)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_neighbours_share_a_step(seed: int) -> None:
+    buffers = random_buffers(seed)
+    end = max(max(one.first, one.last) for one in buffers)
+    lives = [{n for a, b in one.lives(end) for n in range(a, b + 1)} for one in buffers]
+    for number, found in enumerate(Problem.of(buffers, UNIT).neighbours):
+        others = [n for n, life in enumerate(lives) if n != number and life & lives[number]]
+        assert sorted(found) == others
 
 
 def test_overlaps_are_found() -> None:
