@@ -51,6 +51,9 @@ NEVER = 10**12
 what remains is refused when commands are generated."""
 
 
+_UNKNOWN = object()
+
+
 @record(frozen=True, slots=True)
 class _OpCost:
     """One op in straight groups. Operands: groups that begin behind an op load them; is
@@ -271,15 +274,16 @@ class CostTable:
         merging = self.neighbours.merging(op, end)
         values = self._values(op) if merging is None else self._values(op) + self._values(merging)
         key = ("op", op, merging, cut.secs, *map(cut.slicing.of.get, values))
-        if key not in self._sliced:
+        found = self._sliced.get(key, _UNKNOWN)
+        if found is _UNKNOWN:
             cycles: list[float] = []
             for part in parts:
                 one = self.kernel(index, part, end)
                 if one is None:
                     break
                 cycles.append(one)
-            self._sliced[key] = cycles if len(cycles) == len(parts) else None
-        return cast("Sequence[float] | None", self._sliced[key])
+            found = self._sliced[key] = cycles if len(cycles) == len(parts) else None
+        return cast("Sequence[float] | None", found)
 
     def _loaded(
         self,
@@ -297,17 +301,20 @@ class CostTable:
         out = op.results[0] if merging is None else merging.results[0]
         of = cut.slicing.of
         key = ("load", op, place, merging, cut.secs, held, of[value], of[out], moved)
-        if key not in self._sliced:
+        found = self._sliced.get(key)
+        if found is None:
             wanted = parts[:1] if held else parts
-            self._sliced[key] = [self.load(op, place, part, span, held) for part in wanted]
-        return cast("Sequence[Moved]", self._sliced[key])
+            found = [self.load(op, place, part, span, held) for part in wanted]
+            self._sliced[key] = found
+        return cast("Sequence[Moved]", found)
 
     def _stores(self, value: SSAValue, cut: Cut, parts: Sequence[Part]) -> Sequence[float]:
         """What the Store of a value takes for each slice."""
         key = ("store", value, cut.secs, cut.slicing.of[value])
-        if key not in self._sliced:
-            self._sliced[key] = [self.prices.store(value, part) for part in parts]
-        return cast("Sequence[float]", self._sliced[key])
+        found = self._sliced.get(key)
+        if found is None:
+            found = self._sliced[key] = [self.prices.store(value, part) for part in parts]
+        return cast("Sequence[float]", found)
 
     def _values(self, op: Operation) -> tuple[SSAValue, ...]:
         """What an op reads and makes."""

@@ -7,7 +7,7 @@ Equal blocks of a network ask for the same kernels on the same slices again and 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import field
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -51,10 +51,13 @@ _Found = Measured | DoesNotFit | NoKernel
 Index = tuple[int, int, int, int, int]
 """The section along n, c, d, h, w."""
 
+_UNKNOWN = object()
+
 
 @record(frozen=True)
 class Part:
-    """Which part of every value is looked at: all of it, or one slice."""
+    """Which part of every value is looked at: all of it, or one slice. Types of values must not
+    change as long as it is used."""
 
     lanes: int
     slicing: Slicing | None = None
@@ -65,24 +68,25 @@ class Part:
 
     def sizes(self, value: SSAValue) -> Ncdhw:
         """Sizes along the axes."""
-        if self.slicing is None:
-            return of_value(value, KIND, self.lanes)
-        return self._along(value, 1)
+        return self._along(value)[1]
 
     def starts(self, value: SSAValue) -> Ncdhw:
         """Where it begins in the whole."""
-        return NOWHERE if self.slicing is None else self._along(value, 0)
+        return self._along(value)[0]
 
-    def _along(self, value: SSAValue, which: int) -> Ncdhw:
-        assert self.slicing is not None
-        if value not in self.found:
-            axes = self.slicing.of[value].all
-            parts = [
-                axis[k if len(axis) > 1 else 0] for axis, k in zip(axes, self.index, strict=True)
-            ]
-            starts, sizes = zip(*parts, strict=True)
-            self.found[value] = Ncdhw(*starts), Ncdhw(*sizes)
-        return self.found[value][which]
+    def _along(self, value: SSAValue) -> tuple[Ncdhw, Ncdhw]:
+        found = self.found.get(value)
+        if found is None:
+            found = self.found[value] = self._asked(value)
+        return found
+
+    def _asked(self, value: SSAValue) -> tuple[Ncdhw, Ncdhw]:
+        if self.slicing is None:
+            return NOWHERE, of_value(value, KIND, self.lanes)
+        axes = self.slicing.of[value].all
+        parts = [axis[k if len(axis) > 1 else 0] for axis, k in zip(axes, self.index, strict=True)]
+        starts, sizes = zip(*parts, strict=True)
+        return Ncdhw(*starts), Ncdhw(*sizes)
 
 
 class Prices:
@@ -91,6 +95,8 @@ class Prices:
     def __init__(self, chip: Chip, module: ModuleOp | None = None) -> None:
         self.chip = chip
         measured = {} if module is None else module_info(module).measured
+        self._signatures: dict[Hashable, int]
+        self._known: dict[Hashable, Any]
         self._signatures, self._known = measured.setdefault(chip, ({}, {}))
         self._signature_of: dict[Operation, int] = {}
 
@@ -110,9 +116,10 @@ class Prices:
         self._signature_of.pop(op, None)
 
     def _once(self, key: Hashable, made: Callable[[], _T]) -> _T:
-        if key not in self._known:
-            self._known[key] = made()
-        return cast(_T, self._known[key])
+        found = self._known.get(key, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = self._known[key] = made()
+        return found
 
     def scratch(self, op: Operation, kind: GroupType, slicing: Slicing) -> int:
         """Scratch bytes per lane of an op on its largest slices, and on those where its kernel does
@@ -133,8 +140,7 @@ class Prices:
     ) -> int | DoesNotFit | NoKernel:
         """The same, or why its kernel cannot work on some."""
         sizes = {value: slicing.of[value].largest() for value in values}
-        key = ("largest", self.signature(op), kind, tuple(sizes.values()))
-        most = self._once(key, lambda: self._measured(op, sizes.__getitem__, kind=kind))
+        most = self._on_slices(op, sizes.__getitem__, from_the_start, kind=kind)
         if not isinstance(most, Measured):
             return most
         found = self._by_places(op, kind, slicing)
@@ -145,7 +151,6 @@ class Prices:
 
     def _by_places(self, op: Operation, kind: GroupType, slicing: Slicing) -> list[_Found]:
         """What an op takes on its slices along h and w, if their places matter to it."""
-        assert isinstance(op, LocalGen)
         h, w = (
             max((len(slicing.of[v].along(axis)) for v in op.results if v in slicing.of), default=1)
             for axis in ("h", "w")
@@ -155,24 +160,33 @@ class Prices:
         ]
         if len(parts) == 1 or kind is not KIND:
             return []
-        places = {self._places(op, part): part for part in parts}
-        if len({key for _, key in cast("dict[tuple[Hashable, Hashable], Part]", places)}) == 1:
+        places = {_places(op, part.sizes, part.starts): part for part in parts}
+        if len({place for _, place in places}) == 1:
             return []
-        return [
-            self._once(
-                ("placed", self.signature(op), None, key),
-                partial(self._measured, op, part.sizes, part.starts),
-            )
-            for key, part in places.items()
-        ]
+        return [self._on_slices(op, part.sizes, part.starts) for part in places.values()]
+
+    def _on_slices(
+        self,
+        op: Operation,
+        sizes: Sizes,
+        starts: Sizes,
+        merging: MergesTaps | None = None,
+        kind: GroupType = KIND,
+    ) -> _Found:
+        """What an op takes on slices, measured once for all of which its kernel sees the same."""
+        conv = None
+        if merging is not None:
+            conv = self.signature(merging), _places(merging, sizes, starts)
+        key = ("slices", self.signature(op), kind, conv, _places(op, sizes, starts))
+        return self._once(key, partial(self._measured, op, sizes, starts, merging, kind))
 
     def _measured(
         self,
         op: Operation,
         sizes: Sizes,
-        starts: Sizes = from_the_start,
-        merging: MergesTaps | None = None,
-        kind: GroupType = KIND,
+        starts: Sizes,
+        merging: MergesTaps | None,
+        kind: GroupType,
     ) -> _Found:
         try:
             return measure(op, sizes, kind, self.chip, starts, merging)
@@ -186,22 +200,13 @@ class Prices:
         merging: MergesTaps | None = None,
     ) -> int | None:
         """TIU cycles of an op on a part; None when its kernel cannot work on it."""
-        places = self._places(op, part)
-        assert isinstance(op, LocalGen)
-        conv = None if merging is None else (self.signature(merging), self._places(merging, part))
-        key = ("placed", self.signature(op), conv, places)
-        made = partial(self._measured, op, part.sizes, part.starts, merging)
-        found = self._once(key, made)
+        made = partial(self._on_slices, op, part.sizes, part.starts, merging)
+        if part.slicing is None:  # kernels know the sizes of a whole by its type
+            whole = self.signature(op), None if merging is None else self.signature(merging)
+            found = self._once(("whole", *whole), made)
+        else:
+            found = made()
         return found.cycles if isinstance(found, Measured) else None
-
-    def _places(self, op: Operation, part: Part) -> Hashable:
-        """What a kernel knows of its slices; of starts no more than it looks at."""
-        if part.slicing is None:
-            return None
-        values = [v for v in (*op.operands, *op.results) if not is_none(v)]
-        assert isinstance(op, LocalGen)
-        starts = [part.starts(value) for value in values]
-        return tuple(part.sizes(value) for value in values), op.place_key(starts)
 
     def load(
         self,
@@ -288,3 +293,11 @@ class Prices:
 def _weight_kind(value: SSAValue) -> tuple[bool, bool]:
     """Whether a value is a weight, and one that is laid out like an activation."""
     return is_weight(value), allows_split(value)
+
+
+def _places(op: Operation, sizes: Sizes, starts: Sizes) -> tuple[Hashable, Hashable]:
+    """What a kernel knows of its slices; of starts no more than it looks at."""
+    values = [v for v in (*op.operands, *op.results) if not is_none(v)]
+    assert isinstance(op, LocalGen)
+    place = op.place_key([starts(value) for value in values])
+    return tuple([sizes(value) for value in values]), place

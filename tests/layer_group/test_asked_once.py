@@ -1,6 +1,7 @@
 """Ranges that end at the same place share most of their ops, which are asked once."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from tests.layer_group.small_nets import chain
@@ -10,9 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.passes import even_loads
+from xdsl_tpu.passes.layer_group import prices as priced
 from xdsl_tpu.passes.layer_group import sections
 from xdsl_tpu.passes.layer_group.model import Group
-from xdsl_tpu.passes.layer_group.prices import Prices
+from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.values import GroupType, Secs
 
@@ -47,6 +49,32 @@ def test_scratch_is_that_of_other_slices_where_slices_are_others() -> None:
         assert isinstance(known, Group)
         assert isinstance(alone, Group)
         assert list(known.plan.scratch_bytes.values()) == list(alone.plan.scratch_bytes.values())
+
+
+@pytest.mark.parametrize("secs", [Secs(), IN_TWO])
+def test_kernels_that_gave_their_scratch_are_not_run_for_their_cycles(
+    monkeypatch: pytest.MonkeyPatch, secs: Secs
+) -> None:
+    measured = Counter[str]()
+    measure = priced.measure
+
+    def counted(op: Operation, *args: Any) -> object:
+        measured[op.name] += 1
+        return measure(op, *args)
+
+    monkeypatch.setattr(priced, "measure", counted)
+    search, fresh = search_of(chain(6)), search_of(chain(6))
+    group = search.searcher.plan(search.ops, secs)
+    assert isinstance(group, Group)
+    before = measured.copy()
+    slicing = None if secs.total == 1 else group.slicing
+    part = Part(search.chip.lanes, slicing)
+    cycles = [search.costs.prices.compute(op, part) for op in search.ops]
+    assert measured == before
+    alone = fresh.searcher.plan(fresh.ops, secs)
+    assert isinstance(alone, Group)
+    part = Part(search.chip.lanes, None if slicing is None else alone.slicing)
+    assert cycles == [Prices(search.chip).compute(op, part) for op in fresh.ops]
 
 
 def test_sections_of_an_op_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
