@@ -8,6 +8,7 @@ reads its result, and is counted there.
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
@@ -40,13 +41,19 @@ def _is_read_by_strides(op: Operation) -> bool:
 class Move:
     """A chain of views and movement that nothing but its end's readers needs.
 
-    `first` and `last` are the places of these readers, `cycles` is what executing it takes.
+    `first` and `last` are the places of these readers.
     """
 
     chain: tuple[Operation, ...]
     first: int
     last: int
-    cycles: int
+    prices: Prices
+
+    @cached_property
+    def cycles(self) -> int:
+        """What executing it takes, which often nobody asks: ways to move take long to find."""
+        movers = filter(_is_read_by_strides, self.chain)
+        return sum(self.prices.alone(one).cycles for one in movers)
 
 
 class Deferred:
@@ -80,6 +87,8 @@ class Deferred:
         signatures = tuple(self.prices.signature(op) for op in move.chain)
         with _absorbed(move.chain):
             gathered = self.prices.gathered(value, signatures, part)
+        if gathered is not None and gathered <= plain.gdma:
+            return Moved(gathered)
         executed = plain.gdma + move.cycles
         return Moved(executed if gathered is None else min(gathered, executed))
 
@@ -111,10 +120,8 @@ def find_moves(ops: Sequence[Operation], is_global: Sequence[bool], prices: Pric
         if any(_links(ops[place], place, is_global) for place in readers):
             continue  # not the end of the chain
         chain = tuple(_chain(op, position, is_global))[::-1]
-        movers = list(filter(_is_read_by_strides, chain))
-        if movers:
-            cycles = sum(prices.alone(one).cycles for one in movers)
-            found[op.results[0]] = Move(chain, min(readers), max(readers), cycles)
+        if any(map(_is_read_by_strides, chain)):
+            found[op.results[0]] = Move(chain, min(readers), max(readers), prices)
     return Deferred(found, prices)
 
 
