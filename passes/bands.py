@@ -98,10 +98,12 @@ def _is_one_row(value: SSAValue) -> bool:
 
 @dataclass(frozen=True)
 class Bands:
-    """Rows of the operand of the first op of a chain, and of every result, for each band."""
+    """Rows of the operand of the first op of a chain, and of every result, for each band; the
+    windows that slide over rows, of each op."""
 
     read: list[Range]
     made: list[list[Range]]
+    windows: list[Window | None]
 
 
 def even(chain: Sequence[Operation], count: int) -> list[int]:
@@ -140,7 +142,8 @@ def bands_of(chain: Sequence[Operation], ends: Sequence[int]) -> Bands | None:
         if any(one is None for one in needed):
             return None
         read = [one for one in needed if one is not None]
-    return Bands(read, made[::-1])
+    sliding = [op.windows()[0] if isinstance(op, Windows) else None for op in chain]
+    return Bands(read, made[::-1], sliding)
 
 
 class Cut:
@@ -216,15 +219,15 @@ def band(
 ) -> Iterator[Operation]:
     """The ops of a chain on one of its bands, of which the first reads `value`."""
     taken = bands.read[number]
-    for op, made in zip(chain, bands.made, strict=True):
+    for op, made, window in zip(chain, bands.made, bands.windows, strict=True):
         part = op.clone()
         part.operands[0] = value
         start, length = made[number]
         result = op.results[0]
         kind = tensor_like(result, with_rows(shape_of(result), length))
         value = Rewriter.replace_value_with_new_type(part.results[0], kind)
-        if isinstance(op, Windows) and isinstance(part, Windows):
-            _pad(part, op.windows()[0], taken, made[number])
+        if window is not None and isinstance(part, Windows):
+            _pad(part, window, taken, made[number])
         part.location = name_loc(f"{required_name(op)}_rows_{start}")
         part.attributes[LAYER] = StringAttr(layer_of(op))
         taken = made[number]
@@ -278,7 +281,7 @@ def best_bands(
     for end in _ends(chain):
         last = math.inf
         for count in BANDS:
-            found = _priced(chain, end, even(chain[:end], count), behind, costs)
+            found = _priced(chain, end, even(chain[:end], count), behind, costs, last)
             if found is None:
                 break
             if found.taken.cycles < fewest.cycles:
@@ -288,8 +291,9 @@ def best_bands(
             last = found.taken.cycles
     end = 0 if best is None else best.end
     for count in (most, 2 * most) if end else ():
-        found = _priced(chain, end, growing(chain[:end], count), behind, costs)
-        if found is not None and found.taken.cycles < SURE * fewest.cycles:
+        ends, limit = growing(chain[:end], count), SURE * fewest.cycles
+        found = _priced(chain, end, ends, behind, costs, limit)
+        if found is not None and found.taken.cycles < limit:
             best, fewest = found, found.taken
     if best is None or loading(ops, costs.chip) < costs.computed(ops):
         return best
@@ -303,13 +307,15 @@ def _priced(
     ends: Sequence[int],
     behind: Sequence[Operation],
     costs: WindowCosts,
+    limit: float,
 ) -> Best | None:
-    """The first ops of a chain in bands; None when an op cannot make them."""
+    """The first ops of a chain in bands, and what they take if that is less than `limit`; None when
+    an op cannot make them."""
     cut = cut_into(chain[:end], ends)
     if cut is None:
         return None
     cut.insert()
-    taken = costs.straight([*cut.computing, *chain[end:], *behind])
+    taken = costs.straight([*cut.computing, *chain[end:], *behind], limit)
     cut.erase()
     return Best(end, ends, taken)
 

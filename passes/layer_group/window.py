@@ -74,23 +74,31 @@ class WindowCosts:
         end = parts[-1].after
         return Taken(end.end + loads, moved + loads, end.end - end.gdma)
 
-    def straight(self, ops: Sequence[Operation]) -> Taken:
+    def straight(self, ops: Sequence[Operation], limit: float = math.inf) -> Taken:
         """What ops that follow each other take as one group of one slice, what other ops read of
-        them stored. Loads do what movement in front of the ops does."""
+        them stored. Loads do what movement in front of the ops does.
+
+        IMPOSSIBLE, too, if that is no less than `limit` cycles: then nobody looks for places."""
         bases = base_groups(ops, why_not_local)
         is_global = [is_kept_global(base) for base in bases for _ in base.ops]
         first = next((place for place, alone in enumerate(is_global) if not alone), len(ops))
         if any(is_global[first:]) or first == len(ops):
             return IMPOSSIBLE
-        searcher = Searcher(self.chip, self.prices.scratch)
-        if not isinstance(searcher.plan(ops[first:], Secs()), Group):
+        if limit == math.inf and not self._has_room(ops[first:]):
             return IMPOSSIBLE
         table = CostTable(ops, is_global, self.chip, self.prices)
         cost = table.cost(first, len(ops))
         if cost is None:
             return IMPOSSIBLE
         end = Clock().after_straight(table.passage(first, cost))
+        if end.end >= limit or (limit < math.inf and not self._has_room(ops[first:])):
+            return IMPOSSIBLE
         return Taken(end.end, cost.moved, end.end - end.gdma)
+
+    def _has_room(self, ops: Sequence[Operation]) -> bool:
+        """Whether ops can be one group of one slice."""
+        searcher = Searcher(self.chip, self.prices.scratch)
+        return isinstance(searcher.plan(ops, Secs()), Group)
 
     def first_alone(self, ops: Sequence[Operation]) -> Taken:
         """What ops that follow each other take if the first of them works from DDR: a Cast does so

@@ -1,5 +1,7 @@
 """What windows of ops cost: what others read counts once more where it must be loaded again."""
 
+import math
+
 import pytest
 from tests.kernels.harness import Case
 from tests.local.test_local_cnn import conv
@@ -12,7 +14,7 @@ from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_not_local
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
-from xdsl_tpu.passes.layer_group.window import WindowCosts
+from xdsl_tpu.passes.layer_group.window import IMPOSSIBLE, WindowCosts
 from xdsl_tpu.passes.pipeline import make_pass
 
 
@@ -53,3 +55,18 @@ def test_what_nothing_loads_costs_no_load() -> None:
     parts = OptimalSearch(Searcher(chip, prices.scratch), prices, bases).planned()
     assert parts[-1].group is None or not parts[-1].group.is_straight
     assert WindowCosts(chip).window(convs).cycles == parts[-1].after.end
+
+
+def test_a_limit_changes_nothing_below_it() -> None:
+    window = [op for op in chain(16).walk() if isinstance(op, tpu.Conv2DOp)][:2]
+    costs = WindowCosts(load_chip())
+    taken = costs.straight(window)
+    assert math.isfinite(taken.cycles)
+    assert costs.straight(window, taken.cycles + 1) == taken
+    assert costs.straight(window, taken.cycles) == IMPOSSIBLE
+
+
+def test_what_has_no_room_is_no_group_below_a_limit_either() -> None:
+    convs = [op for op in chain(288).walk() if isinstance(op, tpu.Conv2DOp)]
+    costs = WindowCosts(load_chip())
+    assert costs.straight(convs) == costs.straight(convs, 1e12) == IMPOSSIBLE
