@@ -1,5 +1,6 @@
 """Modules as MLIR text: read, and written back byte for byte as mlir-opt writes it."""
 
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import IO
@@ -54,6 +55,12 @@ def _load_oneflow() -> Dialect:
 
 def make_context() -> Context:
     """A context that knows every dialect of the project; those with ops load when first used."""
+    return _unused_context().clone()
+
+
+@cache
+def _unused_context() -> Context:
+    """The one that all others are copies of."""
     ctx = Context()
     ctx.load_dialect(Builtin)
     ctx.load_dialect(Func)
@@ -66,6 +73,12 @@ def make_context() -> Context:
     return ctx
 
 
+@cache
+def _own_context() -> Context:
+    """The one of all texts that are read without another: reading loads dialects, and no more."""
+    return make_context()
+
+
 def parse_module(text: str, name: str = "<string>", ctx: Context | None = None) -> ModuleOp:
     """Parse one module from MLIR text; `name` stands for the file in messages.
 
@@ -74,7 +87,7 @@ def parse_module(text: str, name: str = "<string>", ctx: Context | None = None) 
             dialect declares is an error, too, unless `ctx` allows unregistered ones.
         TpuError: an op uses a value that is not made before it.
     """
-    parser = MlirParser(make_context() if ctx is None else ctx, text, name)
+    parser = MlirParser(_own_context() if ctx is None else ctx, text, name)
     module = parser.parse_module()
     check_order(module, name)
     info = module_info(module)

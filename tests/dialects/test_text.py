@@ -95,6 +95,18 @@ def test_op_with_a_wrong_number_of_results_still_prints() -> None:
     assert "%0:3 = " in module_text(ModuleOp([op]))
 
 
+def test_contexts_know_nothing_of_each_other() -> None:
+    parse_module(NAMED)
+    changed = make_context()
+    changed.allow_unregistered = True
+    changed.load_registered_dialect("top")
+    fresh = make_context()
+    assert not fresh.allow_unregistered
+    assert "top" not in {dialect.name for dialect in fresh.loaded_dialects}
+    with pytest.raises(ParseError):
+        parse_module('module {\n  "other.op"() : () -> ()\n}\n')
+
+
 def test_arguments_of_later_blocks_are_numbered_like_results() -> None:
     text = """\
 module {
