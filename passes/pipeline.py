@@ -10,6 +10,7 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
@@ -141,8 +142,7 @@ def set_up_pass(
     if name not in passes:
         raise TpuError(f"unknown pass '{name}'{did_you_mean(name, list(passes))}")
     pass_class = passes[name]()
-    hints = get_type_hints(pass_class)
-    known = {field.name: hints[field.name] for field in fields(pass_class) if field.init}
+    known = _options(pass_class)
     parameters: dict[str, tuple[Scalar, ...]] = {}
     for key, text in texts.items():
         option = key if key in known else _CAMEL_HUMP.sub("_", key).lower().replace("-", "_")
@@ -160,6 +160,13 @@ def set_up_pass(
         return pass_class.from_spec(ArgSpec(pass_class.name, parameters))
     except ValueError as error:
         raise TpuError(f"pass '{name}': {error}") from error
+
+
+@cache
+def _options(pass_class: type[ModulePass]) -> Mapping[str, Any]:
+    """The types of a pass's options."""
+    hints = get_type_hints(pass_class)
+    return {field.name: hints[field.name] for field in fields(pass_class) if field.init}
 
 
 def _cast(text: str | None, expected: Any) -> tuple[Scalar, ...]:
