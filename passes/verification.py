@@ -39,10 +39,10 @@ class Verifier:
         op.verify(verify_nested_ops=False)
 
     def _block(self, block: Block, right: dict[Operation, State]) -> None:
-        last = block.last_op
-        if last is None or any(op.parent is not block for op in block.ops):
+        last, ops = block.last_op, list(block.ops)
+        if last is None or any([op.parent is not block for op in ops]):
             block.verify()  # says what is wrong with blocks as such
-        for op in block.ops:
+        for op in ops:
             if op is last or op.regions or op.successors:
                 self._op(op, right)
                 continue
@@ -56,8 +56,8 @@ def _state(op: Operation) -> State:
     operands = tuple(op.operands)
     return (
         operands,
-        tuple(operand.type for operand in operands),
-        tuple(result.type for result in op.results),
+        tuple([operand.type for operand in operands]),
+        tuple([result.type for result in op.results]),
         dict(op.attributes),
         dict(op.properties),
     )
