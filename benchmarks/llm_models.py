@@ -96,7 +96,7 @@ class SeededModel(LanguageModel):
         if self._layer is None:
             linears = {role: self._drawn(role) for role in PROJECTIONS}
             norms = {
-                name: self._norm_of("head" if name in ("q_norm", "k_norm") else "hidden")
+                name: np.ones(self.config.normed(name), np.float32)
                 for name in self.config.architecture.norms
             }
             self._layer = Layer(linears, norms)
@@ -104,7 +104,7 @@ class SeededModel(LanguageModel):
 
     def final_norm(self) -> Floats:
         """Weights of the norm behind the last layer."""
-        return self._norm_of("hidden")
+        return np.ones(self.config.hidden, np.float32)
 
     def embedding(self) -> Floats:
         """Embeddings of all tokens [vocabulary, hidden]."""
@@ -114,10 +114,6 @@ class SeededModel(LanguageModel):
         """The output matrix [vocabulary, hidden]."""
         sizes = self.config.vocabulary, self.config.hidden
         return Linear(self._matrix(*sizes, "head", self.format.head_bits))
-
-    def _norm_of(self, size: str) -> Floats:
-        count = self.config.head_dim if size == "head" else self.config.hidden
-        return np.ones(count, np.float32)
 
     def _drawn(self, role: str) -> Linear:
         rows, columns = self.config.rows(role), self.config.columns(role)

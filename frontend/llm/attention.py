@@ -10,7 +10,9 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.language_models import CAUSAL, WINDOW
+from xdsl_tpu.frontend.llm.architectures import HeadNorms
 from xdsl_tpu.frontend.llm.build import NetBuilder, Value
+from xdsl_tpu.frontend.llm.config import ModelConfig
 from xdsl_tpu.frontend.llm.model import LanguageModel, Layer, Linear
 from xdsl_tpu.frontend.llm.rotary import Rotary
 
@@ -44,30 +46,42 @@ def attention(
     """Attention of tokens to themselves and to those before them."""
     config = model.config
     prefix = f"model.layers.{index}.self_attn."
-    order = head_order(config.rotary[index], config.head_dim)
-    x, rows = given.x, net.shape(given.x)[1]
+    norms = config.architecture.head_norms
+    x, rows, size = given.x, net.shape(given.x)[1], config.head_dim
+
+    def normed(role: str, value: Value, name: str = "") -> Value:
+        """Queries or keys with their norm, if the model has one."""
+        weights, own = _norm(config, index, layer, role), f"{prefix}{role}_norm"
+        if weights is None:
+            return value
+        return net.norm(name or own, value, weights, config.eps, f"{own}.weight")
+
     made = {
-        role: net.linear(f"{prefix}{role}_proj", _ordered(layer, role, config.head_dim, order), x)
+        role: net.linear(f"{prefix}{role}_proj", _in_order(config, index, layer, role), x)
         for role in ("q", "k", "v")
     }
-    heads = {"q": config.heads, "k": config.kv_heads, "v": config.kv_heads}
+    if norms is HeadNorms.OF_ALL:
+        made = {role: normed(role, value) for role, value in made.items()}
     names = {"q": f"{prefix}q_proj.reshape", "k": f"{prefix}k_proj.reshape", "v": "v_cache"}
     split = {
-        role: net.reshape(names[role], value, (1, rows, heads[role], config.head_dim))
+        role: net.reshape(names[role], value, (1, rows, config.rows(role) // size, size))
         for role, value in made.items()
     }
-    for role in ("q", "k"):
-        if f"{role}_norm" in layer.norms:
-            weights = layer.norms[f"{role}_norm"][order]
-            split[role] = net.norm(f"{prefix}{role}_norm", split[role], weights, config.eps)
+    if norms is HeadNorms.OF_EACH:
+        split = {role: normed(role, value) for role, value in split.items()}
+    last = {"q": "q_proj", "k": "k_cache"}
+    is_last = norms is not HeadNorms.BEHIND_ROTARY
     q, k = (
-        net.op(top.RopeOp, name, [split[role], given.sine, given.cosine], net.shape(split[role]),
+        net.op(top.RopeOp, name if is_last else f"{prefix}{role}_proj.turned",
+               [split[role], given.sine, given.cosine], net.shape(split[role]),
                rope_mode="contiguous_halves")
-        for role, name in (("q", "q_proj"), ("k", "k_cache"))
+        for role, name in last.items()
     )  # fmt: skip
+    if not is_last:
+        q, k = (normed(role, one, last[role]) for role, one in (("q", q), ("k", k)))
     keys, values = k, split["v"]
     if given.history:
-        all_keys = (1, net.shape(given.mask)[-1], config.kv_heads, config.head_dim)
+        all_keys = (1, net.shape(given.mask)[-1], config.kv_heads, size)
         keys, values = (
             net.op(top.ConcatOp, f"{prefix}{role}_proj.concat", [old, new], all_keys,
                    axis=1, only_merge=True)
@@ -82,23 +96,36 @@ def attention(
 def head_order(rotary: Rotary, head_dim: int) -> npt.NDArray[np.int64]:
     """Which element of a head comes where, so that pairs that turn are half a head apart.
 
-    Where only a part of a head turns, its halves and those of the rest take turns. Scores do not
-    depend on the order, which is the same in queries and keys.
+    Where only a part of a head turns, its halves and those of the rest take turns; neighbours that
+    are a pair come apart. Scores do not depend on the order, which is the same in queries and keys.
     """
     half, rest = rotary.dim // 2, (head_dim - rotary.dim) // 2
     at = np.arange(head_dim)
     turning, resting = at[: rotary.dim], at[rotary.dim :]
+    if rotary.neighbours:
+        turning = np.concatenate([turning[::2], turning[1::2]])
     parts = (turning[:half], resting[:rest], turning[half:], resting[rest:])
     return np.concatenate(parts)
 
 
-def _ordered(layer: Layer, role: str, head_dim: int, order: npt.NDArray[np.int64]) -> Linear:
+def _in_order(config: ModelConfig, index: int, layer: Layer, role: str) -> Linear:
     """The projection with the rows of each head in order; values keep theirs."""
-    linear = layer.linears[role]
-    if role == "v" or np.array_equal(order, np.arange(head_dim)):
+    linear, order = layer.linears[role], head_order(config.rotary[index], config.head_dim)
+    if role == "v" or np.array_equal(order, np.arange(config.head_dim)):
         return linear
-    heads = linear.matrix.shape[0] // head_dim
-    return linear.rows((np.arange(heads)[:, None] * head_dim + order).reshape(-1))
+    return linear.rows(_of_heads(order, config.rows(role)))
+
+
+def _norm(config: ModelConfig, index: int, layer: Layer, role: str) -> Floats | None:
+    """The weights of the norm of queries or keys in order, if there is one."""
+    weights = layer.norms.get(f"{role}_norm")
+    order = head_order(config.rotary[index], config.head_dim)
+    return None if weights is None else weights[_of_heads(order, len(weights))]
+
+
+def _of_heads(order: npt.NDArray[np.int64], rows: int) -> npt.NDArray[np.int64]:
+    """The same order in each of the heads that so many rows are of."""
+    return (np.arange(0, rows, len(order))[:, None] + order).reshape(-1)
 
 
 def rotary_tables(rotary: Rotary, head_dim: int, length: int) -> tuple[Floats, Floats]:

@@ -2,13 +2,18 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.frontend.llm.architectures import STANDARD_FIELDS, Architecture, architecture
+from xdsl_tpu.frontend.llm.architectures import (
+    STANDARD_FIELDS,
+    Architecture,
+    HeadNorms,
+    architecture,
+)
 from xdsl_tpu.frontend.llm.rotary import Rotary, rotary_of
 
 SLIDING, FULL = "sliding_attention", "full_attention"
@@ -50,6 +55,16 @@ class ModelConfig:
         queries, keys = self.heads * self.head_dim, self.kv_heads * self.head_dim
         sizes = {"q": queries, "k": keys, "v": keys, "gate": self.intermediate}
         return {**sizes, "up": self.intermediate}.get(role, self.hidden)
+
+    def normed(self, name: str) -> int:
+        """How many elements a norm of a layer is of."""
+        if name not in ("q_norm", "k_norm"):
+            return self.hidden
+        return (
+            self.rows(name[0])
+            if self.architecture.head_norms is HeadNorms.OF_ALL
+            else self.head_dim
+        )
 
     def columns(self, role: str) -> int:
         """Columns of the matrix of a role: what it reads."""
@@ -93,9 +108,7 @@ _COUNTS = ("hidden", "intermediate", "layers", "heads", "vocabulary", "positions
 
 def model_config(entries: Mapping[str, Any]) -> ModelConfig:
     """The configuration from the entries of config.json. Raises TpuError as `read_config`."""
-    kind = architecture(entries.get("model_type"))
-    given = entries.get(kind.config_key, {}) if kind.config_key else entries
-    found: dict[str, Any] = {**kind.defaults, **{k: v for k, v in given.items() if v is not None}}
+    kind, found = _of_text(entries)
     sizes = {name: _entry(found, keys) for name, keys in STANDARD_FIELDS.items()}
     for name in _COUNTS:
         if int(sizes[name]) < 1:
@@ -111,7 +124,9 @@ def model_config(entries: Mapping[str, Any]) -> ModelConfig:
     if kv_heads < 1 or heads % kv_heads:
         raise TpuError(f"{heads} query heads are not a multiple of {kv_heads} key heads")
     rotary = {
-        kind_of_layer: rotary_of(found, head_dim, int(sizes["positions"]), kind_of_layer)
+        kind_of_layer: rotary_of(
+            found, head_dim, int(sizes["positions"]), kind_of_layer, kind.neighbours
+        )
         for kind_of_layer in (SLIDING, FULL)
     }
     hidden = int(sizes["hidden"])
@@ -127,19 +142,50 @@ def model_config(entries: Mapping[str, Any]) -> ModelConfig:
         positions=int(sizes["positions"]),
         eps=float(sizes["eps"]),
         activation=activation,
-        scale=float(found.get("query_pre_attn_scalar", head_dim)) ** -0.5,
+        scale=float(found["attention_multiplier"]) if "attention_multiplier" in found
+        else float(found.get("query_pre_attn_scalar", head_dim)) ** -0.5,
         tied=bool(found.get("tie_word_embeddings", False)),
         biased=_biased(kind, found),
-        rotary=tuple(rotary[SLIDING if window else FULL] for window in windows),
+        rotary=tuple(
+            rotary[SLIDING if window else FULL] if turns else rotary[FULL].still()
+            for window, turns in zip(windows, _turning(kind, found, windows), strict=True)
+        ),
         windows=windows,
         embedding_scale=math.sqrt(hidden) if kind.scaled_embedding
-        else float(found.get("scale_emb", 1.0)),
+        else float(found.get("scale_emb", found.get("embedding_multiplier", 1.0))),
         residual_scale=float(found["scale_depth"]) / math.sqrt(layers)
-        if "scale_depth" in found else 1.0,
-        logit_scale=float(found["dim_model_base"]) / hidden if "dim_model_base" in found else 1.0,
+        if "scale_depth" in found else float(found.get("residual_multiplier", 1.0)),
+        logit_scale=float(found["dim_model_base"]) / hidden if "dim_model_base" in found
+        else 1.0 / float(found.get("logits_scaling", 1.0)),
         score_cap=found.get("attn_logit_softcapping"),
         logit_cap=found.get("final_logit_softcapping"),
     )  # fmt: skip
+
+
+def _of_text(entries: Mapping[str, Any]) -> tuple[Architecture, dict[str, Any]]:
+    """The decoder's architecture and entries, which a model that is not only one has apart."""
+    inner: Any = entries.get("text_config")
+    given = cast(Mapping[str, Any], inner) if isinstance(inner, Mapping) else entries
+    kind = architecture(given.get("model_type", entries.get("model_type")))
+    found = {**kind.defaults, **{key: one for key, one in given.items() if one is not None}}
+    tied = entries.get("tie_word_embeddings")
+    return kind, found if tied is None else {**found, "tie_word_embeddings": tied}
+
+
+def _turning(
+    kind: Architecture, found: Mapping[str, Any], windows: tuple[int | None, ...]
+) -> Sequence[bool]:
+    """Which layers have a rotary embedding: 1 in `no_rope_layers`, or all but every one of
+    `no_rope_layer_interval`, or those with a window."""
+    listed, interval = found.get("no_rope_layers"), found.get("no_rope_layer_interval")
+    if listed is not None and len(listed) != len(windows):
+        raise TpuError(f"no_rope_layers must say 0 or 1 for each of {len(windows)} layers")
+    if listed is not None:
+        return [bool(one) for one in listed]
+    if interval is not None:
+        return [bool((index + 1) % int(interval)) for index in range(len(windows))]
+    mixed = kind.still_without_window and any(windows)
+    return [window is not None or not mixed for window in windows]
 
 
 def _entry(found: Mapping[str, Any], keys: tuple[str, ...]) -> Any:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import PackedMatrix, quantise
-from xdsl_tpu.frontend.llm.architectures import PROJECTIONS
+from xdsl_tpu.frontend.llm.architectures import HEADS, PREFIXES, PROJECTIONS
 from xdsl_tpu.frontend.llm.config import ModelConfig, read_config, read_json
 from xdsl_tpu.frontend.llm.formats import WeightFormat, suited
 from xdsl_tpu.frontend.llm.quantised import StoredQuantisation, read_packed, stored_quantisation
@@ -83,13 +83,17 @@ class LanguageModel:
 
     def head(self) -> Linear:
         """The output matrix [vocabulary, hidden]."""
-        matrix = self.embedding() if self.tied else self._tensors.floats("lm_head.weight")
+        matrix = self.embedding() if self.tied else self._tensors.floats(self._head)
         return Linear(self._packed(matrix, self.format.head_bits))
 
     @property
     def tied(self) -> bool:
         """Whether the output matrix is that of the embeddings."""
-        return self.config.tied or "lm_head.weight" not in self._tensors
+        return self.config.tied or self._head not in self._tensors
+
+    @property
+    def _head(self) -> str:
+        return next((name for name in HEADS if name in self._tensors), HEADS[0])
 
     def _layer_prefix(self, index: int) -> str:
         return f"{self._prefix}layers.{index}."
@@ -123,10 +127,9 @@ class LanguageModel:
         return quantise(matrix, bits, self.format.group, self.format.symmetric) if bits else matrix
 
     def _find_prefix(self) -> str:
-        """What names of tensors begin with: of what an architecture may have, what is there."""
-        prefixes = self.config.architecture.prefixes
-        found = (one for one in prefixes if f"{one}embed_tokens.weight" in self._tensors)
-        return next(found, prefixes[0])
+        """What names of tensors begin with."""
+        found = (one for one in PREFIXES if f"{one}embed_tokens.weight" in self._tensors)
+        return next(found, PREFIXES[0])
 
     def _check_shapes(self) -> None:
         """Raise TpuError for every matrix and norm that is missing or of another shape."""
@@ -152,12 +155,11 @@ class LanguageModel:
         found.append((f"{self._prefix}embed_tokens.weight", table))
         found.append((f"{self._prefix}norm.weight", (config.hidden,)))
         if not self.tied:
-            found.append(("lm_head.weight", table))
+            found.append((self._head, table))
         for index in range(config.layers):
             prefix = self._layer_prefix(index)
             for name, tensor in config.architecture.norms.items():
-                size = config.head_dim if name in ("q_norm", "k_norm") else config.hidden
-                found.append((f"{prefix}{tensor}.weight", (size,)))
+                found.append((f"{prefix}{tensor}.weight", (config.normed(name),)))
             for role, source in config.architecture.projections.items():
                 rows = sum(map(config.rows, source.of or (role,)))
                 if self._stored is None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from xdsl_tpu.frontend.llm.architectures import HeadNorms
 from xdsl_tpu.frontend.llm.config import ModelConfig
 from xdsl_tpu.frontend.llm.model import LanguageModel, Layer
 from xdsl_tpu.frontend.llm.rotary import Rotary
@@ -45,10 +46,10 @@ class Reference:
         self.keys, self.values = [], []
         for index, layer in enumerate(self._layers):
             scale = self._dtype.type(config.residual_scale)
-            y = _normed(x, layer["attention_in"], config.eps)
+            y = _maybe_normed(x, layer, "attention_in", config.eps)
             y = self._attention(y, layer, index, length or len(ids))
             x = x + scale * _maybe_normed(y, layer, "attention_out", config.eps)
-            y = _normed(x, layer["mlp_in"], config.eps)
+            y = _maybe_normed(x, layer, "mlp_in", config.eps)
             gate = ACTIVATIONS[config.activation](y @ layer["gate"].T + layer["gate_bias"])
             y = (gate * (y @ layer["up"].T + layer["up_bias"])) @ layer["down"].T
             y = y + layer["down_bias"]
@@ -61,14 +62,19 @@ class Reference:
 
     def _attention(self, x: Floats, layer: Mapping[str, Floats], index: int, length: int) -> Floats:
         config, rows = self.config, len(x)
-        heads: dict[str, Floats] = {
-            role: (x @ layer[role].T + layer[f"{role}_bias"]).reshape(rows, -1, config.head_dim)
-            for role in ("q", "k", "v")
-        }
-        rotary = config.rotary[index]
+        norms, rotary = config.architecture.head_norms, config.rotary[index]
+        heads: dict[str, Floats] = {}
+        for role in ("q", "k", "v"):
+            made = x @ layer[role].T + layer[f"{role}_bias"]
+            if norms is HeadNorms.OF_ALL:
+                made = _maybe_normed(made, layer, f"{role}_norm", config.eps)
+            heads[role] = made.reshape(rows, -1, config.head_dim)
         for role in ("q", "k"):
-            heads[role] = _maybe_normed(heads[role], layer, f"{role}_norm", config.eps)
+            if norms is HeadNorms.OF_EACH:
+                heads[role] = _maybe_normed(heads[role], layer, f"{role}_norm", config.eps)
             heads[role] = _turned(heads[role], rotary, length)
+            if norms is HeadNorms.BEHIND_ROTARY:
+                heads[role] = _maybe_normed(heads[role], layer, f"{role}_norm", config.eps)
         self.keys.append(heads["k"])
         self.values.append(heads["v"])
         shared = np.arange(config.heads) * config.kv_heads // config.heads
@@ -105,12 +111,17 @@ def _maybe_normed(x: Floats, layer: Mapping[str, Floats], name: str, eps: float)
 
 
 def _turned(x: Floats, rotary: Rotary, length: int) -> Floats:
-    """The first `rotary.dim` elements of each head, halves as pairs, turned by the positions."""
+    """The first `rotary.dim` elements of each head, halves or neighbours as pairs, turned by the
+    positions."""
     cosine, sine = (table[: len(x), None].astype(x.dtype) for table in rotary.tables(length))
-    half = rotary.dim // 2
-    first, second, rest = x[..., :half], x[..., half : rotary.dim], x[..., rotary.dim :]
-    turned = (first * cosine - second * sine, second * cosine + first * sine)
-    return np.concatenate([*turned, rest], axis=-1)
+    half, turned = rotary.dim // 2, x.copy()
+    pairs = slice(half), slice(half, rotary.dim)
+    if rotary.neighbours:
+        pairs = slice(0, rotary.dim, 2), slice(1, rotary.dim, 2)
+    first, second = (x[..., one] for one in pairs)
+    turned[..., pairs[0]] = first * cosine - second * sine
+    turned[..., pairs[1]] = second * cosine + first * sine
+    return turned
 
 
 def _capped(x: Floats, cap: float | None) -> Floats:

@@ -7,7 +7,7 @@ section 3.2; llama3: the model card of Llama 3.1; longrope: Ding et al. (2024).
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from xdsl_tpu.dialects.errors import TpuError
 
 Floats = npt.NDArray[np.float32]
 
+STILL = "still"
+"""The kind of layers in which nothing turns; model files do not name it."""
+
 
 @dataclass(frozen=True)
 class Rotary:
-    """The rotation of the first `dim` elements of a head (their halves are the pairs).
+    """The rotation of the first `dim` elements of a head; pairs are their halves, or `neighbours`.
 
     `positions` is the length the model is for; `scaling` are the parameters of `kind`.
     """
@@ -30,6 +33,7 @@ class Rotary:
     positions: int
     kind: str = "default"
     scaling: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    neighbours: bool = False
 
     @property
     def reach(self) -> int:
@@ -42,9 +46,14 @@ class Rotary:
         }
         return max(self.positions, int(grown.get(self.kind, 0)))
 
+    def still(self) -> "Rotary":
+        """The same for layers that do not turn anything: all angles are 0."""
+        return replace(self, kind=STILL)
+
     def tables(self, length: int) -> tuple[Floats, Floats]:
         """Cosines and sines, float32 [length, dim / 2], for sequences of up to `length`."""
-        frequencies, factor = SCALINGS[self.kind](self, length)
+        made = _still if self.kind == STILL else SCALINGS[self.kind]
+        frequencies, factor = made(self, length)
         angles = np.arange(length, dtype=np.float32)[:, None] * frequencies
         return (
             (np.cos(angles) * np.float32(factor)).astype(np.float32),
@@ -61,7 +70,11 @@ class Rotary:
 
 
 def rotary_of(
-    config: Mapping[str, Any], head_dim: int, positions: int, kind_of_layer: str
+    config: Mapping[str, Any],
+    head_dim: int,
+    positions: int,
+    kind_of_layer: str,
+    neighbours: bool = False,
 ) -> Rotary:
     """The rotary embedding of layers of a kind, in any of the forms that config.json has.
 
@@ -85,6 +98,8 @@ def rotary_of(
     kind = str(given.get("rope_type", given.get("type", "default")))
     if kind == "su" or (kind == "yarn" and "short_factor" in given):  # older names of Phi-3's
         kind = "longrope"
+    if kind == "mrope":  # by time, height and width, which are the same for texts
+        kind = "default"
     if kind not in SCALINGS:
         raise TpuError(f"rotary scaling '{kind}' is not supported; {', '.join(SCALINGS)} are")
     share = given.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
@@ -93,7 +108,7 @@ def rotary_of(
     scaling = {"original_max_position_embeddings": positions, **given}
     if original is not None:  # beside the parameters it counts more than among them
         scaling["original_max_position_embeddings"] = original
-    rotary = Rotary(dim, theta, positions, kind, scaling)
+    rotary = Rotary(dim, theta, positions, kind, scaling, neighbours)
     _check(rotary)
     return rotary
 
@@ -206,6 +221,10 @@ def _longrope(rotary: Rotary, length: int) -> tuple[Floats, float]:
     usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
     frequencies = np.float32(1) / (np.array(divisors, np.float32) * _powers(rotary))
     return frequencies, rotary.number("attention_factor", usual)
+
+
+def _still(rotary: Rotary, length: int) -> tuple[Floats, float]:
+    return np.zeros(rotary.dim // 2, np.float32), 1.0
 
 
 SCALINGS: Mapping[str, Callable[[Rotary, int], tuple[Floats, float]]] = {

@@ -60,6 +60,11 @@ NO_LAYER_TYPES = {"layer_types": ["full_attention"], "sliding_window": 8}
 CASES: dict[str, tuple[Callable[[Path], None], str]] = {
     "architecture": (changed(model_type="mamba"), "model_type 'mamba' is not supported"),
     "activation": (changed(hidden_act="relu"), "activation 'relu'"),
+    "part": (
+        changed(text_config={"model_type": "mllama_text_model"}),
+        "'mllama_text_model' is not",
+    ),
+    "turning": (changed(no_rope_layers=[1]), "no_rope_layers must say 0 or 1 for each of 2 layers"),
     "rotary": (changed(rope_parameters={"rope_type": "spiral"}), "rotary scaling 'spiral'"),
     "factor": (changed(rope_parameters={"rope_type": "linear"}), "needs 'factor'"),
     "heads": (changed(num_key_value_heads=3), "not a multiple of 3"),

@@ -69,7 +69,51 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
          "rope_scaling": LONG},
     ),
     "minicpm": (t.LlamaConfig, {}),
+    "granite": (
+        t.GraniteConfig,
+        {"embedding_multiplier": 12.0, "residual_multiplier": 0.22, "attention_multiplier": 0.1,
+         "logits_scaling": 8.0, "attention_bias": True, "mlp_bias": True},
+    ),
+    "ministral": (
+        t.MinistralConfig,
+        {"head_dim": 16, "sliding_window": 8,
+         "layer_types": ["sliding_attention", "full_attention"]},
+    ),
+    "smollm3": (t.SmolLM3Config, {"no_rope_layers": [1, 0]}),
+    "internlm3": (t.InternLM3Config, {"head_dim": 16, "attention_bias": True, "mlp_bias": True}),
+    "seed_oss": (t.SeedOssConfig, {"head_dim": 32}),
+    "olmo2": (t.Olmo2Config, {}),
+    "olmo3": (
+        t.Olmo3Config,
+        {"sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"],
+         "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                          "original_max_position_embeddings": 16}},
+    ),
+    "exaone4": (
+        t.Exaone4Config,
+        {"sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]},
+    ),
+    "exaone4_whole": (
+        t.Exaone4Config,
+        {"sliding_window": None, "layer_types": ["full_attention"] * 2},
+    ),
+    "hunyuan": (t.HunYuanDenseV1Config, {"head_dim": 32}),
+    "helium": (t.HeliumConfig, {"head_dim": 16, "attention_bias": True}),
+    "ernie4_5": (t.Ernie4_5Config, {"head_dim": 32, "use_bias": True}),
+    "glm": (t.GlmConfig, {"head_dim": 32}),
+    "glm4": (t.Glm4Config, {"head_dim": 32}),
 }  # fmt: skip
+VISION = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "depth": 1,
+          "num_attention_heads": 2, "num_heads": 2, "image_size": 28, "patch_size": 14,
+          "out_hidden_size": 64}  # fmt: skip
+SECTIONS = {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 1e4}
+PARTS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "qwen2_5_vl": (t.Qwen2_5_VLConfig, {"rope_parameters": SECTIONS}),
+    "qwen3_vl": (t.Qwen3VLConfig, {"head_dim": 16, "rope_parameters": SECTIONS}),
+    "internvl": (t.InternVLConfig, {"model_type": "qwen3", "head_dim": 16}),
+    "mistral3": (t.Mistral3Config, {"model_type": "mistral", "head_dim": 16}),
+}
+"""Models of which the decoder is a part, with entries of its own configuration."""
 MINICPM = {"model_type": "minicpm", "scale_emb": 12, "scale_depth": 1.4, "dim_model_base": 32}
 
 
@@ -84,26 +128,36 @@ def scaled(name: str) -> float:
     return next((factor for part, factor in parts.items() if part in name), 1.0)
 
 
+def made(name: str) -> Any:
+    """A model, its weights whatever they are at first."""
+    eager = {"attn_implementation": "eager"}
+    if name in CASES:
+        kind, extra = CASES[name]
+        return t.AutoModelForCausalLM.from_config(kind(**{**COMMON, **extra}), **eager)
+    kind, extra = PARTS[name]
+    config = kind(text_config={**COMMON, **extra}, vision_config=VISION)
+    return t.AutoModelForImageTextToText.from_config(config, **eager)
+
+
 def main() -> None:
     found: dict[str, Any] = {}
     logits: dict[str, Any] = {}
-    for name, (kind, extra) in CASES.items():
-        model = t.AutoModelForCausalLM.from_config(
-            kind(**{**COMMON, **extra}), attn_implementation="eager"
-        )
-        model = model.float().eval()
+    for name in (*CASES, *PARTS):
+        model = made(name).float().eval()
         shapes: dict[str, list[int]] = {}
         with torch.no_grad():
             for key, parameter in model.named_parameters():
+                if "vis" in key or "projector" in key:
+                    continue
                 shapes[key] = list(parameter.shape)
                 array = values(key, tuple(parameter.shape), name.startswith("gemma"))
                 factor = scaled(key) if name == "minicpm" else 1.0
                 parameter.copy_(torch.tensor(array * np.float32(factor)))
-            logits[name] = model(torch.tensor([IDS])).logits[0].numpy().astype(np.float32)
+            logits[name] = model(input_ids=torch.tensor([IDS])).logits[0].numpy().astype(np.float32)
         config = model.config.to_dict()
         if name == "minicpm":
             config = {**config, **MINICPM, "tie_word_embeddings": False}
-        config = {key: value for key, value in config.items() if not key.startswith("_")}
+        config = {key: one for key, one in config.items() if not key.startswith(("_", "vision"))}
         found[name] = {"config": config, "tensors": shapes}
     DATA.mkdir(parents=True, exist_ok=True)
     text = json.dumps(found, indent=1, sort_keys=True)
