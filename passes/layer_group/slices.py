@@ -9,7 +9,7 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.passes.layer_group.alike import Alikeness
 from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits, lane_bytes
-from xdsl_tpu.passes.layer_group.model import Group, cut_group
+from xdsl_tpu.passes.layer_group.model import Group, cut_group, plan_group
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.slicing import entering
 from xdsl_tpu.passes.layer_group.values import Refusal
@@ -59,7 +59,7 @@ class Sliced:
             return
         cost = self._costs.sliced(cut)
         if cost is not None and cost.total < self.cost.total:
-            group = self._searcher.plan(self._ops, secs)
+            group = plan_group(cut, searcher.chip, searcher.scratch)
             if isinstance(group, Refusal):
                 return
             if group.times != cut.times:
