@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from tests.layer_group.small_nets import chain, residual
 from tests.local.groups import grouped
-from tests.local.test_local_final_files import final_module
+from tests.tile.reading import commands, lowered
 from xdsl.dialects.builtin import ModuleOp, NoneType
 
 from xdsl_tpu.backend.chip import load_chip
@@ -14,42 +14,16 @@ from xdsl_tpu.backend.program import Program
 from xdsl_tpu.dialects import tile, top, tpu
 from xdsl_tpu.dialects.attrs import I64_INT
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.dialects.text import make_context, module_text, parse_module
-from xdsl_tpu.dialects.weights import attach, weights_of
+from xdsl_tpu.dialects.text import make_context, module_text
+from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.layer_group.values import Secs
 from xdsl_tpu.passes.tile_programs import LowerToTilePass
 
 CHIP = load_chip()
 
 
-def lowered(module: ModuleOp) -> ModuleOp:
-    """The module with its tile programs, printed and parsed."""
-    weights = weights_of(module)
-    LowerToTilePass().apply(make_context(), module)
-    module.verify()
-    read = parse_module(module_text(module))
-    read.verify()
-    assert module_text(read) == module_text(module)
-    attach(read, weights)
-    return read
-
-
-def commands(program: Program) -> object:
-    """All that the engines get, and what is known of where it comes from."""
-    queues = [[(c.form.name, c.fields) for c in queue] for queue in (program.tiu, program.gdma)]
-    return queues, program.layers, program.tiu_layers, program.gdma_layers
-
-
 def generated(module: ModuleOp) -> Program:
     return generate(module, weights_of(module), CHIP)
-
-
-@pytest.mark.parametrize("name", ["mobilenetv2_100", "resnet50", "swin_t"])
-def test_whole_networks_issue_the_same_commands(name: str) -> None:
-    """Groups of one slice and of many, packs, filter taps in the lanes, turned channels."""
-    module = final_module(name)
-    before = commands(generated(module))
-    assert commands(generated(lowered(module))) == before
 
 
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=3), Secs(h=2, w=2), Secs(h=4, w=3)])
