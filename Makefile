@@ -55,7 +55,7 @@ lint: $(STAMP) ## ruff: style and formatting
 	$(BIN)/ruff format --check .
 
 typecheck: $(STAMP) ## pyright, strict
-	$(BIN)/pyright
+	$(BIN)/pyright --threads $(JOBS)
 
 lit: $(STAMP) ## FileCheck tests
 	$(BIN)/lit -j $(JOBS) tests/filecheck
