@@ -129,6 +129,11 @@ class TiuEmitter(CommandQueues):
                 more |= self._constant("sCMP", name, operand, dtype)
         self._emit("sCMP", condition, out, tensors, more)
 
+    def mark_greater(self, out: LocalTensor, a: LocalTensor, b: LocalTensor, bits: int) -> None:
+        """out = a > b ? a word of these bits : 0; b is broadcast as by `arith` (5.1)."""
+        more = {"opd2_const": 1, "opd2_addr": bits}
+        self._element_wise(AR.SELECT_GREATER, out, a, b, more)
+
     def taylor(self, out: LocalTensor, x: LocalTensor, table: LocalTensor) -> None:
         """out = polynomial in x by Horner; `table` (1, lanes, 1, terms) holds t0, t1, ... (5.3)."""
         more = {"opd1_n": table.shape[3], "opd2_n_str": 1 if out.dtype.bytes == 4 else 2}

@@ -44,9 +44,9 @@ rows that are ranked one after the other, each by some hundred commands."""
 GROUPS = (4, 8, 16, 32, 64, 128, 256)
 """Neighbours whose best is looked for first."""
 
-_PER_PAIR, _PER_ELEMENT, _PER_ROUND = 5, 200, 1500
-"""Cycles: commands on a line for each element of a lane, their beginnings, and what looking at
-groups first takes in ops of a few elements (docs/hardware/cycles.md has the rules)."""
+_PER_PAIR, _PER_ELEMENT, _PER_ROUND = 2.4, 95, 1500
+"""Passes over a row for each element that a lane ranks or picks, cycles that beginning them takes,
+and what looking at groups first takes in ops of a few elements (docs/hardware/cycles.md)."""
 
 _PASSES, _PER_CHOICE = 10.5, 20
 """Passes over the rows of a lane for each element that is chosen from them, one after the other,
@@ -310,7 +310,8 @@ def _cheapest(size: int, count: int, rows: int, of: Reach) -> tuple[float, int |
     lanes, units = of.lanes, of.units
     best: tuple[float, int | None] = (math.inf, None)
     if size <= LONGEST_ROW:
-        best = (rows * -(-size // lanes) * (_PER_PAIR * size / units + _PER_ELEMENT), PAIRS)
+        found = -(-size // lanes) + 2 * -(-count // lanes)  # ranks, and values and places
+        best = (rows * found * (_PER_PAIR * size / units + _PER_ELEMENT), PAIRS)
     if size <= of.choice:
         each = -(-rows // lanes) * _PASSES * -(-size // units) + _PER_CHOICE
         best = min(best, (count * each, CHOICES))

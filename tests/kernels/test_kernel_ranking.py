@@ -7,7 +7,7 @@ import pytest
 from tests.kernels.on_machine import Array, assert_exact
 from tests.passes.lowering_samples import Sample, X
 
-from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.chip import Chip, load_chip
 from xdsl_tpu.backend.kernels import rank
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.lowering.top_k import CHOICES, LONG_ROW, PAIRS, plan, reach
@@ -35,7 +35,11 @@ def test_rows_of_any_size(size: int, share: float) -> None:
 @pytest.mark.parametrize("size", [128, 129, 200, 383])
 def test_rows_of_several_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last block may be of any size."""
-    monkeypatch.setattr(rank, "LONGEST_BLOCK", 64)
+
+    def short(chip: Chip) -> int:
+        return chip.lanes
+
+    monkeypatch.setattr(rank, "longest_block", short)
     assert plan(size, size // 2 + 1, 2, REACH) == 0
     assert_exact(top_k(coarse(2, size), size // 2 + 1))
 
@@ -56,10 +60,10 @@ def test_groups_of_neighbours(rows: int, size: int, count: int, largest: bool) -
 @pytest.mark.parametrize(
     ("size", "count", "rows", "found"),
     [
-        (256, 16, 256, CHOICES),  # 17,199 cycles; 262,497 by pairs, 493,553 in groups of 4
-        (512, 20, 512, CHOICES),  # 951,960 in groups of 4; 1,490,516 by pairs
-        (8, 2, 512, CHOICES),  # 8,583 cycles; 47,791 by pairs in DDR
-        (1000, 5, 1, 16),  # 2,231 cycles; 3,208 one after the other
+        (256, 16, 256, CHOICES),  # 15,065 cycles; 236,924 by pairs
+        (512, 20, 512, CHOICES),  # 72,432 cycles; 743,566 by pairs
+        (8, 2, 512, CHOICES),  # 1,957 cycles; 39,741 by pairs in DDR
+        (1000, 5, 1, 16),  # 926 cycles; 3,205 one after the other, 4,526 by pairs
         (REACH.choice, 3000, 1, PAIRS),
     ],
 )
@@ -97,6 +101,15 @@ def test_the_ends_of_the_range() -> None:
     x = np.full((1, 5000), -3.4e38, np.float32)
     x[0, [4999, 17, 2500]] = 3, 3.4e38, -1e38
     assert_exact(top_k(x, 3))
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_signs_and_ends_of_the_range_in_order(largest: bool) -> None:
+    """Zeros are equal whatever their signs."""
+    numbers = np.array([0.0, -0.0, 1e-3, -1e-3, 2e-38, -2e-38, 3.4e38, -3.4e38], np.float32)
+    x = np.random.default_rng(5).choice(numbers, (2, 200))
+    assert plan(200, 150, 2, REACH) == PAIRS
+    assert_exact(top_k(x, 150, largest=largest))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
