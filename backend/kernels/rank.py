@@ -31,15 +31,16 @@ from xdsl_tpu.dialects.errors import NoKernel
 
 F32 = DType.F32
 
-_LINES = 5
-"""As many lines of a block of a row are in a lane, what else is there counted in."""
+_LINES, _OWN = 5, 10
+"""As many lines of a block of a row are in a lane, what is added up in them counted in; and as many
+numbers for each result of a lane."""
 
 _HIGHEST, _LOWEST = 2**31 - 1, -(2**31)
 
 
-def longest_block(chip: Chip) -> int:
-    """Elements of a row that are compared at a time."""
-    return chip.local_bytes // F32.bytes // _LINES
+def longest_block(chip: Chip, each: int) -> int:
+    """Elements of a row that are compared at a time, where each lane makes so many results."""
+    return max(1, (chip.local_bytes // F32.bytes - _OWN * each) // _LINES)
 
 
 def rank(context: KernelContext, op: Operation) -> None:
@@ -159,7 +160,7 @@ class _Rows:
         self._memory, chip = LocalMemory(context.chip), context.chip
         self.each = -(-made // min(chip.lanes, made))
         self.lanes = -(-made // self.each)
-        self.blocks = cut(size, -(-size // -(-size // longest_block(chip))))
+        self.blocks = cut(size, -(-size // -(-size // longest_block(chip, self.each))))
         self._room = self.blocks[0].size + beside_own * self.each
         self.plan = plan_rows(self._room, 1, chip.eu(F32.bytes))
         self.stages = [

@@ -5,12 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.kernels.on_machine import Array, assert_exact
-from tests.passes.lowering_samples import Sample, X
+from tests.passes.lowering_samples import Sample, X, module_of
 
 from xdsl_tpu.backend.chip import Chip, load_chip
+from xdsl_tpu.backend.codegen import generate
+from xdsl_tpu.backend.execute import run_program
 from xdsl_tpu.backend.kernels import rank
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interpreters import run_module
+from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.lowering.top_k import CHOICES, LONG_ROW, PAIRS, plan, reach
+from xdsl_tpu.passes.pipelines import lower
 
 REACH = reach(load_chip())
 
@@ -36,7 +41,7 @@ def test_rows_of_any_size(size: int, share: float) -> None:
 def test_rows_of_several_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last block may be of any size."""
 
-    def short(chip: Chip) -> int:
+    def short(chip: Chip, each: int) -> int:
         return chip.lanes
 
     monkeypatch.setattr(rank, "longest_block", short)
@@ -83,6 +88,17 @@ def test_one_after_the_other(shape: tuple[int, int], count: int, largest: bool) 
 def test_rows_too_long_to_choose_from() -> None:
     assert plan(REACH.choice, 1, 1 << 13, REACH) == CHOICES
     assert plan(REACH.choice + 1, 1, 1 << 13, REACH) != CHOICES
+
+
+def test_small_chips_rank_in_shorter_blocks() -> None:
+    """What each lane makes of a row is beside the blocks."""
+    small = replace(load_chip(), local_bytes=1 << 12)
+    module, inputs = module_of(top_k(coarse(1, 2000), 1500))
+    expected = run_module(module, inputs).values()
+    lower(module, "F32", small.instruction_set)
+    program = generate(module, weights_of(module), small)
+    for got, one in zip(run_program(program, small, inputs).values(), expected, strict=True):
+        np.testing.assert_array_equal(got, one)
 
 
 def test_less_local_memory_holds_shorter_rows_to_choose_from() -> None:
