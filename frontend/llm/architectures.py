@@ -60,6 +60,9 @@ HEAD_NORMS = {"q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"}
 PREFIXES = ("model.", "model.language_model.", "language_model.model.", "model.text_model.")
 """What names of tensors begin with; of models with a text model as a part, in several spellings."""
 
+WHOLE_PROMPT = ("paligemma",)
+"""Models whose decoder, though of a kind that is known, sees all of a prompt from each token."""
+
 HEADS = ("lm_head.weight", "language_model.lm_head.weight")
 """Names of the output matrix."""
 

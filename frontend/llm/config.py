@@ -10,6 +10,7 @@ from typing import Any, cast
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm.architectures import (
     STANDARD_FIELDS,
+    WHOLE_PROMPT,
     Architecture,
     HeadNorms,
     architecture,
@@ -165,6 +166,11 @@ def model_config(entries: Mapping[str, Any]) -> ModelConfig:
 def _of_text(entries: Mapping[str, Any]) -> tuple[Architecture, dict[str, Any]]:
     """The decoder's architecture and entries, which a model that is not only one has apart."""
     inner: Any = entries.get("text_config")
+    if entries.get("model_type") in WHOLE_PROMPT:
+        raise TpuError(
+            f"model_type '{entries['model_type']}' is not supported: its decoder sees all of a "
+            "prompt from each token, not only what is before"
+        )
     given = cast(Mapping[str, Any], inner) if isinstance(inner, Mapping) else entries
     kind = architecture(given.get("model_type", entries.get("model_type")))
     found = {**kind.defaults, **{key: one for key, one in given.items() if one is not None}}

@@ -98,6 +98,8 @@ def rotary_of(
     kind = str(given.get("rope_type", given.get("type", "default")))
     if kind == "su" or (kind == "yarn" and "short_factor" in given):  # older names of Phi-3's
         kind = "longrope"
+    if kind == "dynamic" and given.get("alpha"):  # Hunyuan's, whatever the length
+        kind = "ntk_alpha"
     if kind == "mrope":  # by time, height and width, which are the same for texts
         kind = "default"
     if kind not in SCALINGS:
@@ -151,6 +153,11 @@ def _dynamic(rotary: Rotary, length: int) -> tuple[Floats, float]:
 def _ntk(rotary: Rotary, length: int) -> tuple[Floats, float]:
     """The slowest pair turns more slowly by the factor, the fastest as before."""
     return _stretched(rotary, rotary.number("factor"))
+
+
+def _ntk_alpha(rotary: Rotary, length: int) -> tuple[Floats, float]:
+    """The same by `alpha`, for a model whose `positions` are those that it has with it."""
+    return _stretched(rotary, rotary.number("alpha"))
 
 
 def _stretched(rotary: Rotary, stretch: float) -> tuple[Floats, float]:
@@ -232,6 +239,7 @@ SCALINGS: Mapping[str, Callable[[Rotary, int], tuple[Floats, float]]] = {
     "linear": _linear,
     "dynamic": _dynamic,
     "ntk": _ntk,
+    "ntk_alpha": _ntk_alpha,
     "yarn": _yarn,
     "llama3": _llama3,
     "longrope": _longrope,

@@ -64,6 +64,11 @@ CASES: dict[str, tuple[Callable[[Path], None], str]] = {
         changed(text_config={"model_type": "mllama_text_model"}),
         "'mllama_text_model' is not",
     ),
+    "prompt": (changed(model_type="paligemma"), "'paligemma' is not supported: its decoder sees"),
+    "alpha": (
+        changed(rope_parameters={"rope_type": "ntk_alpha"}),
+        "rotary scaling 'ntk_alpha' needs 'alpha'",
+    ),
     "turning": (changed(no_rope_layers=[1]), "no_rope_layers must say 0 or 1 for each of 2 layers"),
     "rotary": (changed(rope_parameters={"rope_type": "spiral"}), "rotary scaling 'spiral'"),
     "factor": (changed(rope_parameters={"rope_type": "linear"}), "needs 'factor'"),

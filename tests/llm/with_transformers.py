@@ -97,7 +97,11 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         t.Exaone4Config,
         {"sliding_window": None, "layer_types": ["full_attention"] * 2},
     ),
-    "hunyuan": (t.HunYuanDenseV1Config, {"head_dim": 32}),
+    "hunyuan": (
+        t.HunYuanDenseV1Config,
+        {"head_dim": 32, "rope_theta": 1e4,
+         "rope_scaling": {"rope_type": "dynamic", "factor": 1.0, "alpha": 50.0}},
+    ),
     "helium": (t.HeliumConfig, {"head_dim": 16, "attention_bias": True}),
     "ernie4_5": (t.Ernie4_5Config, {"head_dim": 32, "use_bias": True}),
     "glm": (t.GlmConfig, {"head_dim": 32}),
