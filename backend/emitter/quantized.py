@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.emitter.scale import Scale
-from xdsl_tpu.backend.emitter.tiu import Operand, TiuEmitter, right_shift
+from xdsl_tpu.backend.emitter.scale import Scale, right_shift
+from xdsl_tpu.backend.emitter.tiu import Operand, TiuEmitter
 from xdsl_tpu.backend.emitter.window import Window
 from xdsl_tpu.backend.isa.codes import AR, RQ_DQ, SG, LayoutCode, PorD, Rounding
 from xdsl_tpu.backend.tensor import DType, Layout, LocalTensor, ceil_div

@@ -1,4 +1,4 @@
-"""What commands of products and windows make of their sums of integers, where they do."""
+"""What commands make of integers on the way to their results: factors and shifts, rounded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,3 +32,8 @@ class Scale:
         multiplier, shift, zero = self.factor
         fields |= {"opd5_const": 1, "opd5_addr": multiplier & 0xFFFFFFFF}
         return fields | {"opd5_shift": -shift & 0xFF, "opd5_zero": zero & 0xFFFF}
+
+
+def right_shift(shift: int, rounding: Rounding) -> dict[str, int]:
+    """The third operand of integer functions of AR: a shift of 8 bits, negative is right."""
+    return {"opd2_const": 1, "opd2_addr": -shift & 0xFF, "opd2_n_str": rounding}

@@ -5,7 +5,7 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from xdsl_tpu.backend.emitter.queues import CommandQueues
-from xdsl_tpu.backend.emitter.scale import Scale
+from xdsl_tpu.backend.emitter.scale import Scale, right_shift
 from xdsl_tpu.backend.emitter.window import Piece, Window, lone_windows, one_by_one, read_part
 from xdsl_tpu.backend.isa.codes import (
     AR,
@@ -384,11 +384,6 @@ def _type_fields(names: OperandFields, dtype: DType) -> dict[str, int]:
     if names.sign is not None and (names.signed_floats or not dtype.is_float):
         fields[names.sign] = int(dtype.signed)
     return fields
-
-
-def right_shift(shift: int, rounding: Rounding) -> dict[str, int]:
-    """The third operand of integer functions of AR: a shift of 8 bits, negative is right."""
-    return {"opd2_const": 1, "opd2_addr": -shift & 0xFF, "opd2_n_str": rounding}
 
 
 def _broadcast_strides(operand: LocalTensor, shape: Shape4, lanes: int) -> Shape4:
