@@ -111,6 +111,8 @@ class Architecture:
     """What those of queries and keys are of, where there are such norms."""
     neighbours: bool = False
     """Elements that turn together are neighbours, not half of them apart."""
+    scaled_with_window: bool = True
+    """Scalings of rotary embeddings are those of layers with a window, too."""
     still_without_window: bool = False
     """Where some layers have a window, those without one have no rotary embedding."""
     defaults: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -151,8 +153,8 @@ ARCHITECTURES: Mapping[str, Architecture] = {
                      bias_flags=_ATTENTION),
         Architecture("olmo3", norms={**TWO_NORMS_BEHIND, **HEAD_NORMS}, head_norms=HeadNorms.OF_ALL,
                      bias_flags=_ATTENTION,
-                     defaults={"rope_theta": 5e5, "rope_local_base_freq": 5e5,
-                               "sliding_window_pattern": 4}),
+                     scaled_with_window=False,
+                     defaults={"rope_theta": 5e5, "sliding_window_pattern": 4}),
         Architecture("exaone4", norms={**TWO_NORMS_BEHIND, **HEAD_NORMS},
                      still_without_window=True),
         Architecture("hunyuan_v1_dense",

@@ -61,11 +61,8 @@ class ModelConfig:
         """How many elements a norm of a layer is of."""
         if name not in ("q_norm", "k_norm"):
             return self.hidden
-        return (
-            self.rows(name[0])
-            if self.architecture.head_norms is HeadNorms.OF_ALL
-            else self.head_dim
-        )
+        of_all = self.architecture.head_norms is HeadNorms.OF_ALL
+        return self.rows(name[0]) if of_all else self.head_dim
 
     def columns(self, role: str) -> int:
         """Columns of the matrix of a role: what it reads."""
@@ -174,6 +171,8 @@ def _of_text(entries: Mapping[str, Any]) -> tuple[Architecture, dict[str, Any]]:
     given = cast(Mapping[str, Any], inner) if isinstance(inner, Mapping) else entries
     kind = architecture(given.get("model_type", entries.get("model_type")))
     found = {**kind.defaults, **{key: one for key, one in given.items() if one is not None}}
+    if not kind.scaled_with_window:
+        found = {"rope_local_base_freq": found["rope_theta"], **found}
     tied = entries.get("tie_word_embeddings")
     return kind, found if tied is None else {**found, "tie_word_embeddings": tied}
 

@@ -47,6 +47,17 @@ def test_what_gemma_3_leaves_out() -> None:
     assert config.tied
 
 
+def test_olmo_3_scales_where_there_is_no_window() -> None:
+    """As its files were before rotary embeddings had parameters by the kind of layer."""
+    scaling = {"rope_type": "linear", "factor": 8.0}
+    entries = {**SIZES, "model_type": "olmo3", "sliding_window": 8, "rope_theta": 1e4,
+               "rope_scaling": scaling}  # fmt: skip
+    config = model_config(entries)
+    assert config.windows == (8, 8, 8, None)
+    assert [one.kind for one in config.rotary] == ["default"] * 3 + ["linear"]
+    assert {one.theta for one in config.rotary} == {1e4}
+
+
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
