@@ -5,6 +5,7 @@ that only counts.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -109,15 +110,21 @@ def context_of(
     operands: list[LocalValue | None] = []
     for index, operand in enumerate(op.operands):
         if isinstance(operand.type, TensorType):
-            address = (
-                0 if isinstance(op, LocalReshape) else chip.local_bytes // 4 + chip.eu_bytes * index
-            )
+            address = 0 if _is_view(op, places) else chip.local_bytes // 4 + chip.eu_bytes * index
             operands.append(operand_slice(op, index, places, kind, chip, address))
         else:
             operands.append(None)
     result = op.results[0]
     out = value_slice(result, places, of_value(result, kind, chip.lanes), chip, 0)
     return LocalContext(chip, emitter, op, tuple(operands), out, scratch)
+
+
+def _is_view(op: Operation, places: Places) -> bool:
+    """Whether the result is the operand's memory: of an operand with more rows it is a copy."""
+    if not isinstance(op, LocalReshape):
+        return False
+    given, made = (prod(places[0](value)) for value in (op.operands[0], op.results[0]))
+    return given == made
 
 
 def operand_slice(

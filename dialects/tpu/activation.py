@@ -23,7 +23,6 @@ from xdsl_tpu.dialects.tpu.local import (
     EachElement,
     LocalAnyShape,
     LocalBroadcast,
-    PassesMargins,
     as_it_stands,
 )
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
@@ -102,7 +101,7 @@ class PReluOp(AlikeEverywhere, LocalAnyShape, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class LutOp(EachElement, PassesMargins, SameShape, LocalOp):
+class LutOp(EachElement, SameShape, LocalOp):
     """The element of a table of 256 at each 8-bit index; a signed index i < 0 means 256 + i."""
 
     name = "tpu.Lut"
@@ -125,7 +124,7 @@ class LutOp(EachElement, PassesMargins, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class SoftRampOp(EachElement, PassesMargins, SameShape, LocalOp):
+class SoftRampOp(EachElement, SameShape, LocalOp):
     """A function of 8-bit integers or f16 that is nearly max(x, 0), as GELU and SiLU are, in f16.
 
     v = x * `factor`, and the result (max(v, 0) - p(min(|v|, `limit`))) * `scale`, integers rounded

@@ -7,7 +7,6 @@ from xdsl.irdl import attr_def, irdl_op_definition, opt_attr_def, traits_def
 from xdsl_tpu.dialects.attrs import BOOL, F64, SI32, default_attr_def
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError
 from xdsl_tpu.dialects.tpu.kinds import COMPARE_MODE
-from xdsl_tpu.dialects.tpu.local import TakesMargins
 from xdsl_tpu.dialects.tpu.op import ElementwiseOp, FusedReluOp, ShiftedOp, UnaryOp
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -20,7 +19,7 @@ class ScaledConstOp(FusedReluOp, ElementwiseOp, ABC):
     rshift = default_attr_def(SI32, 0)
 
 
-class SumConstOp(TakesMargins, ScaledConstOp, ABC):
+class SumConstOp(ScaledConstOp, ABC):
     """The sum or difference of x and `const_val`, then the ReLU if any.
 
     Quantised, x is scaled by `multiplier` and `rshift`, and `const_val` is in units of the output.
@@ -85,7 +84,7 @@ class ReciprocalOp(FusedReluOp, ElementwiseOp):
 
 
 @irdl_op_definition
-class BinaryConstShiftOp(TakesMargins, ShiftedOp, ElementwiseOp):
+class BinaryConstShiftOp(ShiftedOp, ElementwiseOp):
     """An integer operation with a number, then an arithmetic shift."""
 
     name = "tpu.BinaryConstShift"

@@ -29,6 +29,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import (
     axis_number,
     clipped,
 )
+from xdsl_tpu.dialects.interfaces.local_shapes import ncdhw
 from xdsl_tpu.dialects.interfaces.shape import Shape, dims, known_shape
 from xdsl_tpu.dialects.interfaces.shape_rules import Window
 from xdsl_tpu.dialects.quant import stored_element
@@ -58,7 +59,14 @@ class AlikeEverywhere(LocalGen):
         return None
 
 
-class EachElement(AlikeEverywhere, LocalAnyShape, LaneView):
+class TakesMargins(LocalGen):
+    """An op that finds what it needs in an operand of which more is there."""
+
+    def takes_margins(self) -> bool:
+        return True
+
+
+class EachElement(AlikeEverywhere, TakesMargins, LocalAnyShape, LaneView):
     """Element by element on one tensor, whatever its shape; other operands are parameters."""
 
     def shares_channels(self, kind: GroupType) -> bool:
@@ -73,21 +81,6 @@ class EachElement(AlikeEverywhere, LocalAnyShape, LaneView):
             return None
         seen = (*lanes, left)
         return Viewed((seen, *(None for _ in self.operands[1:])), seen)
-
-
-class TakesMargins(LocalGen):
-    """An op that finds what it needs in an operand of which more is there."""
-
-    def takes_margins(self) -> bool:
-        return True
-
-
-class PassesMargins(LocalGen):
-    """An op that takes more of its operand than it needs when all its users would."""
-
-    def takes_margins(self) -> bool:
-        users = {use.operation for result in self.results for use in result.uses}
-        return all(isinstance(user, LocalGen) and user.takes_margins() for user in users)
 
 
 class LocalBroadcast(AlikeEverywhere, TakesMargins, LaneView):
@@ -240,10 +233,10 @@ class LocalWindows(LocalGen):
         return clipped(first, size if part.is_last else behind, size)
 
 
-class LocalReshape(LocalGen, LaneView):
+class LocalReshape(TakesMargins, LaneView):
     """An op that keeps all elements in order; dimensions 0 and 1 must stay, as n and c do.
 
-    Its result can be the memory of its operand.
+    Its result can be the memory of its operand. Rows may be cut where both sides have the same.
     """
 
     def local_support(self, kind: GroupType) -> str | None:
@@ -255,7 +248,14 @@ class LocalReshape(LocalGen, LaneView):
         return f"{dims(source)} to {dims(target)} changes dimension 0 or 1"
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis in ("n", "c")
+        return axis in ("n", "c") or self._keeps_rows(kind)
+
+    def _keeps_rows(self, kind: GroupType) -> bool:
+        if kind not in (GroupType.NORMAL, GroupType.THREE_D):
+            return False
+        shapes = (known_shape(v.type) for v in (self.operands[0], self.results[0]))
+        source, target = (None if s is None else ncdhw(s, kind, lanes=1) for s in shapes)
+        return source is not None and source == target
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
         """Nothing at all: both sides get one shape."""

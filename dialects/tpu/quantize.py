@@ -16,7 +16,6 @@ from xdsl_tpu.dialects.attrs import BOOL, F64, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import DEQUANT_MODE, REQUANT_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import PassesMargins
 from xdsl_tpu.dialects.tpu.op import ElementwiseOp, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -61,7 +60,7 @@ class Dequantization(TpuOp, ABC):
 
 
 @irdl_op_definition
-class CastOp(PassesMargins, ConversionOp):
+class CastOp(ConversionOp):
     """The values in another number format, rounded by `round_mode`.
 
     Between floats and quantised integers `with_scale` divides or multiplies by the scale.

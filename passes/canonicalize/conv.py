@@ -34,7 +34,7 @@ class Conv1dTo2d(RewritePattern):
         widened = reshaped_weight(weight, (*shape_of(op.filter), 1))
         rewriter.replace(weight, widened)
         before, after = ints(op.pads)
-        dilations = (1,) if op.dilations is None else ints(op.dilations)
+        dilations = _dilations(op)
         op.kernel_shape = I64_ARRAY.encode((*ints(op.kernel_shape), 1))
         op.strides = I64_ARRAY.encode((*ints(op.strides), 1))
         op.pads = I64_ARRAY.encode((before, 0, after, 0))
@@ -54,7 +54,7 @@ class Conv3dTo2d(RewritePattern):
         if len(op.kernel_shape.data) != 3 or weight is None or not has_shapes(op.input, op.output):
             return
         (n, c, d, h, w), kernel, pads = shape_of(op.input), ints(op.kernel_shape), ints(op.pads)
-        dilations = (1, 1, 1) if op.dilations is None else ints(op.dilations)
+        dilations = _dilations(op)
         if kernel[0] != d or pads[0] or pads[3] or dilations[0] != 1 or op.group.value.data != 1:
             return
         out_shape = shape_of(op.output)
@@ -98,6 +98,43 @@ class Conv3dTranspose(RewritePattern):
         conv = rebuilt(op, operands=(permute.input, swapped, op.bias))
         conv.kernel_shape = I64_ARRAY.encode((shape[1], *kernel[1:]))
         rewriter.replace(op, [swapped, conv])
+
+
+class WholeImages(RewritePattern):
+    """Conv(x: NxCxHxW, W: OxCxHxW) -> MatMul(x as NxCHW, W as CHWxO), for more than one image.
+
+        Conv    256x6x14x14 * 640x6x14x14            Reshape  256x6x14x14 -> 256x1176
+                                            ->       MatMul   256x1176 @ 1176x640
+                                                     Reshape  256x640 -> 256x640x1x1
+
+    One pixel an image leaves most of a lane idle in a Conv; in a product each image is a row. The
+    images are patches where a model takes these itself (the vision tower of Qwen2-VL).
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ConvOp, rewriter: PatternRewriter) -> None:
+        weight = sole_producer(op.filter, top.WeightOp)
+        if weight is None or not has_shapes(op.input, op.output) or not _is_plain(op):
+            return
+        images, *image = shape_of(op.input)
+        channels = shape_of(op.filter)[0]
+        if images == 1 or _kernel(op) != tuple(image[1:]) or any(d != 1 for d in _dilations(op)):
+            return
+        if (kernels := values_of(op.filter)) is None:
+            return
+        name = derived_name(op.filter, "_columns")
+        columns = make_weight(op, name, np.ascontiguousarray(kernels.reshape(channels, -1).T))
+        rows = reshape(derived_name(op, "_r_rows"), op.input, (images, prod(image)))
+        product = top.MatMulOp.make(
+            derived_name(op, "_r_product"),
+            (rows, columns, op.bias),
+            result_types=[tensor_like(op.output, (images, channels))],
+            do_relu=op.do_relu,
+            relu_limit=op.relu_limit,
+        )
+        back = reshape(op.location, product.output, shape_of(op.output))
+        rewriter.replace(weight, columns)
+        rewriter.replace(op, [rows, product, back])
 
 
 class MergePointwiseConv(RewritePattern):
@@ -152,14 +189,22 @@ def _kernel(op: top.ConvOp) -> tuple[int, ...]:
     return ints(op.kernel_shape)
 
 
-def _is_mergeable(op: top.ConvOp) -> bool:
+def _dilations(op: top.ConvOp) -> tuple[int, ...]:
+    return (1,) * len(op.kernel_shape.data) if op.dilations is None else ints(op.dilations)
+
+
+def _is_plain(op: top.ConvOp) -> bool:
+    """Whether a Conv of two dimensions makes sums of all channels of what is there, no more."""
     return (
         len(op.kernel_shape.data) == 2
         and op.group.value.data == 1
         and not any(ints(op.pads))
         and not any(ints(op.inserts or ()))
-        and not has_relu(op)
     )
+
+
+def _is_mergeable(op: top.ConvOp) -> bool:
+    return _is_plain(op) and not has_relu(op)
 
 
 def _is_biasless(*ops: top.ConvOp) -> bool:

@@ -133,25 +133,58 @@ class CropConv(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.SliceOp, rewriter: PatternRewriter) -> None:
         conv = sole_producer(op.input, top.ConvOp)
-        if conv is None or not is_static(op) or len(conv.kernel_shape.data) != 2:
+        lost = _lost_at_edges(op)
+        if conv is None or lost is None or len(conv.kernel_shape.data) != 2:
             return
-        cuts, shape = op.cuts(), shape_of(op.input)
-        if set(ints(conv.strides)) != {1} or any(part.step != 1 for part in cuts):
+        if set(ints(conv.strides)) != {1} or len(shape_of(op.input)) != 4:
             return
-        if len(shape) != 4 or any(
-            part.count != size for part, size in zip(cuts[:2], shape[:2], strict=True)
-        ):
-            return
-        off = [part.first for part in cuts[2:]]
-        off += [
-            size - part.first - part.count for part, size in zip(cuts[2:], shape[2:], strict=True)
-        ]
-        pads = [pad - lost for pad, lost in zip(ints(conv.pads), off, strict=True)]
+        pads = [pad - off for pad, off in zip(ints(conv.pads), lost, strict=True)]
         if min(pads) < 0:
             return
         cropped = rebuilt(conv, result_types=[op.output.type], location=op.location)
         cropped.pads = I64_ARRAY.encode(pads)
         rewriter.replace(op, cropped)
+
+
+class CropDeconv(RewritePattern):
+    """Slice(Deconv(x), off the edges) -> Deconv(x) with larger padding.
+
+        Deconv  1x64x96004 {kernel = [8], strides = [4], pads = [0, 0]}
+        Slice   1x64x96000                   ->    Deconv  1x64x96000 {pads = [0, 4]}
+
+    Padding takes away what the taps stamp beyond the edges, less than one kernel. So audio decoders
+    cut what would need samples to come.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.SliceOp, rewriter: PatternRewriter) -> None:
+        deconv = sole_producer(op.input, top.DeconvOp)
+        lost = _lost_at_edges(op)
+        if deconv is None or lost is None or len(lost) != 2 * len(deconv.kernel_shape.data):
+            return
+        windows, rank = deconv.windows(), len(deconv.kernel_shape.data)
+        extra = ints(deconv.output_padding or ()) or (0,) * rank
+        begins = [window.before + off for window, off in zip(windows, lost[:rank], strict=True)]
+        surplus = [more - off for more, off in zip(extra, lost[rank:], strict=True)]
+        ends = [window.after + max(0, -more) for window, more in zip(windows, surplus, strict=True)]
+        if any(max(p) >= w.extent for *p, w in zip(begins, ends, windows, strict=True)):
+            return
+        cropped = rebuilt(deconv, result_types=[op.output.type], location=op.location)
+        cropped.pads = I64_ARRAY.encode([*begins, *ends])
+        cropped.output_padding = I64_ARRAY.encode([max(0, more) for more in surplus])
+        rewriter.replace(op, cropped)
+
+
+def _lost_at_edges(op: top.SliceOp) -> list[int] | None:
+    """What a Slice cuts off before and behind each spatial dimension; None if it does more."""
+    if not is_static(op):
+        return None
+    cuts, shape = op.cuts(), shape_of(op.input)
+    if any(part.step != 1 for part in cuts):
+        return None
+    behind = [size - part.first - part.count for part, size in zip(cuts, shape, strict=True)]
+    before = [part.first for part in cuts]
+    return None if any((*before[:2], *behind[:2])) else [*before[2:], *behind[2:]]
 
 
 def is_static(op: top.SliceOp) -> bool:

@@ -171,7 +171,13 @@ def _roots(
 
 
 def _lies_as(view: ValueSlices, source: ValueSlices) -> bool:
-    """Whether elements keep their bytes: each of the n * d rows of a lane is aligned by itself."""
+    """Whether elements keep their bytes: each of the n * d rows of a lane is aligned by itself.
+
+    Where rows are cut, the source may have more of them than the view.
+    """
+    both = (view.h, source.h), (view.w, source.w)
+    if any(mine != other and max(len(mine), len(other)) > 1 for mine, other in both):
+        return False
     new, old = view.largest(), source.largest()
     return (new.n, new.c, new.d) == (old.n, old.c, old.d) and view.eu_align == source.eu_align
 

@@ -24,6 +24,7 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, Part
+from xdsl_tpu.passes.layer_group.model import Group, cut_group, plan_group
 from xdsl_tpu.passes.layer_group.sections import max_sections
 from xdsl_tpu.passes.layer_group.slicing import Slicing, slice_group
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
@@ -136,6 +137,25 @@ def test_value_that_one_user_needs_as_a_whole_is_there_as_a_whole() -> None:
     slices = sliced([source, window, total], Secs(h=2)).of
     assert slices[out(source)].h == ((0, 8),)
     assert slices[out(window)].h == ((0, 4), (4, 4))
+
+
+def test_rows_are_cut_through_a_reshape_that_keeps_them() -> None:
+    source = relu((1, 8, 16, 1))
+    view = reshape(out(source), (1, 8, 16))
+    slices = sliced([source, view], Secs(h=2)).of
+    assert slices[out(source)].h == slices[out(view)].h == ((0, 8), (8, 8))
+
+
+def test_view_of_what_another_reads_more_of_has_memory_of_its_own() -> None:
+    source = relu((1, 8, 16, 1))
+    window = conv(out(source), 8, 3, 1, 1)
+    view = reshape(out(source), (1, 8, 16))
+    ops = [source, window, view]
+    for secs, is_view in ((Secs(), True), (Secs(h=2), False)):
+        group = plan_group(cut_group(ops, NORMAL, secs, CHIP), CHIP, lambda *_: 0)
+        assert isinstance(group, Group)
+        places = group.plan.address
+        assert (places[out(view)] == places[out(source)]) is is_view
 
 
 def test_stored_value_with_margins_is_stored_with_them() -> None:

@@ -227,6 +227,45 @@ def test_margins_shared_by_two_convolutions() -> None:
     run_grouped(case, secs=Secs(h=4))
 
 
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [
+        ("tpu.Relu", {}),
+        ("tpu.Active", {"mode": "#tpu<active_mode SILU>"}),
+        ("tpu.MulConst", {"const_val": "0.5 : f64"}),
+        ("tpu.Clip", {"min": "-0.5 : f64", "max": "0.5 : f64"}),
+    ],
+)
+def test_functions_of_what_a_convolution_reads_more_of(
+    kind: str, name: str, attributes: dict[str, str]
+) -> None:
+    """A block that begins with its activation: what goes past the convolutions needs no margins."""
+    case = Case(kind, 7)
+    shape = (1, 70, 20, 18)
+    a = conv(case, case.input("x", shape), "a", (shape, shape), (1, 1))
+    wide = conv(case, a, "w", (shape, shape), (3, 3), pads=(1, 1, 1, 1))
+    own = case.op(name, [a], attributes, "f", shape)
+    case.op("tpu.Add", [wide, own], {}, "y", shape)
+    run_grouped(case, secs=Secs(h=4))
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=4)], ids=str)
+def test_rows_cut_through_reshapes(kind: str, secs: Secs) -> None:
+    """A signal is an image of one column for convolutions, and has three dimensions for others;
+    what a convolution reads more of is no view of the other."""
+    case = Case(kind, 8)
+    image, signal = (1, 70, 40, 1), (1, 70, 40)
+    a = conv(case, case.input("x", image), "a", (image, image), (1, 1))
+    line = case.op("tpu.Reshape", [a], {"shape": "[1, 70, 40]"}, "r", signal)
+    own = case.op("tpu.Relu", [line], {}, "f", signal)
+    wide = conv(case, a, "w", (image, image), (5, 1), pads=(4, 0, 0, 0))
+    back = case.op("tpu.Reshape", [wide], {"shape": "[1, 70, 40]"}, "b", signal)
+    case.op("tpu.Add", [back, own], {}, "y", signal)
+    run_grouped(case, secs=secs)
+
+
 @pytest.mark.parametrize("axis", [1, 2, 3])
 def test_concat(axis: int) -> None:
     case = Case("f16", 8)

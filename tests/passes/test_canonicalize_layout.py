@@ -78,6 +78,44 @@ def test_cropped_conv_pads_less(bounds: tuple[int, int], expected: list[str]) ->
     assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == expected
 
 
+@pytest.mark.parametrize("kernel", [(8,), (5, 4)])
+@pytest.mark.parametrize("extra", [0, 1])
+def test_cropped_deconv_pads_more(kernel: tuple[int, ...], extra: int) -> None:
+    rank, net = len(kernel), Net()
+    spatial = (9, 7)[:rank]
+    x = net.op(top.AbsOp, "a", (net.input("x", 2, 3, *spatial),))
+    deconv = net.op(
+        top.DeconvOp,
+        "d",
+        (x, net.weight("w", 4, 3, *kernel), net.weight("b", 4)),
+        kernel_shape=list(kernel),
+        strides=[3, 2][:rank],
+        pads=[1, 0][:rank] + [2, 1][:rank],
+        output_padding=[extra] * rank,
+    )
+    y = sliced(net, "y", deconv, 2, (2, -2))
+    assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["Abs", "Deconv"]
+
+
+@pytest.mark.parametrize(
+    ("images", "expected"), [(1, ["Conv"]), (3, ["Reshape", "MatMul", "Reshape"])]
+)
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_filters_as_large_as_images(images: int, expected: list[str], with_bias: bool) -> None:
+    net = Net()
+    bias = net.weight("b", 4) if with_bias else net.none
+    conv = net.op(
+        top.ConvOp,
+        "c",
+        (net.input("x", images, 3, 5, 2), net.weight("w", 4, 3, 5, 2), bias),
+        kernel_shape=[5, 2],
+        strides=[5, 2],
+        pads=[0] * 4,
+        do_relu=True,
+    )
+    assert kinds(assert_same_numbers(net.module(conv), CANONICALIZE)) == expected
+
+
 def test_split_is_slices() -> None:
     net = Net()
     x = net.input("x", 6, 4)

@@ -52,6 +52,104 @@ func.func @part_of_the_depth(%arg_x: tensor<1x3x4x6x6xf32>) -> tensor<*xf32> {
 
 // -----
 
+// The filter is as large as the images: each of these is a row of a product.
+func.func @whole_images(%arg_x: tensor<2x3x3x3xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<2x3x3x3xf32>) -> tensor<2x3x3x3xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("random_4x3x3x3")
+  %b = "top.Weight"() : () -> tensor<4xf32> loc("random_4")
+  %y = "top.Conv"(%x, %w, %b) {kernel_shape = [3, 3], strides = [3, 3], pads = [0, 0, 0, 0], do_relu = true} : (tensor<2x3x3x3xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @whole_images
+// CHECK: %1 = "top.Weight"(){{.*}}-> tensor<27x4xf32>
+// CHECK-NEXT: %2 = "top.Weight"(){{.*}}-> tensor<4xf32>
+// CHECK-NEXT: %3 = "top.Reshape"(%0){{.*}}-> tensor<2x27xf32>
+// CHECK-NEXT: %4 = "top.MatMul"(%3, %1, %2){{.*}}do_relu = true{{.*}}-> tensor<2x4xf32>
+// CHECK-NEXT: %5 = "top.Reshape"(%4){{.*}}-> tensor<2x4x1x1xf32>
+// CHECK-NEXT: return %5
+
+// -----
+
+// One image alone: its channels lie over the lanes as they are.
+func.func @whole_image(%arg_x: tensor<1x3x3x3xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x3x3xf32>) -> tensor<1x3x3x3xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("random_4x3x3x3")
+  %y = "top.Conv"(%x, %w, %none) {kernel_shape = [3, 3], strides = [3, 3], pads = [0, 0, 0, 0]} : (tensor<1x3x3x3xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @whole_image
+// CHECK: "top.Conv"
+// CHECK-NEXT: return
+
+// -----
+
+// One column more than the filter has: two pixels an image.
+func.func @wider_images(%arg_x: tensor<2x3x3x4xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x3x3x4xf32>) -> tensor<2x3x3x4xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("random_4x3x3x3")
+  %y = "top.Conv"(%x, %w, %none) {kernel_shape = [3, 3], strides = [1, 1], pads = [0, 0, 0, 0]} : (tensor<2x3x3x4xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @wider_images
+// CHECK: "top.Conv"
+// CHECK-NEXT: return
+
+// -----
+
+// Each pixel stamps three samples, of which the last two are cut off.
+func.func @crop_stamped(%arg_x: tensor<2x3x16xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x3x16xf32>) -> tensor<2x3x16xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3xf32> loc("random_4x3x3")
+  %d = "top.Deconv"(%x, %w, %none) {kernel_shape = [3], strides = [2], pads = [1, 0], output_padding = [0]} : (tensor<2x3x16xf32>, tensor<4x3x3xf32>, none) -> tensor<*xf32> loc("d")
+  %y = "top.Slice"(%d, %none, %none, %none) {axes = [2], offset = [1], ends = [30], steps = [1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @crop_stamped
+// CHECK: "top.Deconv"{{.*}}output_padding = [0], pads = [2, 2],{{.*}}-> tensor<2x4x29xf32>
+// CHECK-NEXT: return
+
+// -----
+
+// One sample more than a kernel stamps beyond the edge.
+func.func @crop_more_than_stamped(%arg_x: tensor<2x3x16xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x3x16xf32>) -> tensor<2x3x16xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3xf32> loc("random_4x3x3")
+  %d = "top.Deconv"(%x, %w, %none) {kernel_shape = [3], strides = [2], pads = [1, 0], output_padding = [0]} : (tensor<2x3x16xf32>, tensor<4x3x3xf32>, none) -> tensor<*xf32> loc("d")
+  %y = "top.Slice"(%d, %none, %none, %none) {axes = [2], offset = [0], ends = [29], steps = [1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @crop_more_than_stamped
+// CHECK: "top.Deconv"{{.*}}pads = [1, 0],{{.*}}-> tensor<2x4x32xf32>
+// CHECK-NEXT: "top.Slice"{{.*}}-> tensor<2x4x29xf32>
+// CHECK-NEXT: return
+
+// -----
+
+// What is cut off was padding of the output first.
+func.func @crop_output_padding(%arg_x: tensor<2x3x16xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x3x16xf32>) -> tensor<2x3x16xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3xf32> loc("random_4x3x3")
+  %d = "top.Deconv"(%x, %w, %none) {kernel_shape = [3], strides = [2], pads = [1, 1], output_padding = [1]} : (tensor<2x3x16xf32>, tensor<4x3x3xf32>, none) -> tensor<*xf32> loc("d")
+  %y = "top.Slice"(%d, %none, %none, %none) {axes = [2], offset = [0], ends = [31], steps = [1]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @crop_output_padding
+// CHECK: "top.Deconv"{{.*}}output_padding = [0], pads = [1, 1],{{.*}}-> tensor<2x4x31xf32>
+// CHECK-NEXT: return
+
+// -----
+
 // A 1x1 Conv in front multiplies the filters.
 func.func @pointwise_first(%arg_x: tensor<1x3x6x6xf32>) -> tensor<*xf32> {
   %none = "top.None"() : () -> none
