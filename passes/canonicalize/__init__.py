@@ -55,6 +55,7 @@ from xdsl_tpu.passes.canonicalize import (
     samples,
     scale,
     scatter,
+    segment_sums,
     slice,
     split,
     squeeze,
@@ -220,6 +221,7 @@ PATTERNS: PatternTable = {
     top.UpsampleOp: (resize.RemoveInterp(),),
     top.ViewOp: (reshape.ViewToReshape(),),
     top.WeightOp: (weight.WeightToConst(),),
+    top.WhereOp: (segment_sums.SegmentSums(),),
 }
 
 

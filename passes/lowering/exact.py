@@ -19,6 +19,9 @@ ANGLES = (top.CosOp, top.SinOp, top.TanOp)
 STEPS = (top.CeilOp, top.FloorOp, top.ModOp, top.RemainderOp, top.RoundOp)
 COMPARISONS = (top.CompareOp, top.CompareConstOp)
 
+MOVES = (top.PermuteOp, top.ReshapeOp, top.SliceOp, top.SqueezeOp, top.UnsqueezeOp)
+"""Ops that only move elements of their first operand."""
+
 INDICES: dict[type[Operation], int] = {
     top.GatherOp: 1,
     top.GatherElementsOp: 1,
@@ -54,6 +57,32 @@ def exact_ops(func: FuncOp) -> set[Operation]:
         if op in positions and (_ends(op, positions[op]) or _is_read_exactly(op, wanted)):
             wanted.add(op)
     return wanted
+
+
+def differences_of_sums(func: FuncOp) -> set[Operation]:
+    """Differences of running sums, and the changes of form between: in 16 bits what is left of two
+    large numbers is their rounding.
+
+        CumSum -> Unsqueeze -> Sub(.., Reshape of the same)
+    """
+    found: set[Operation] = set()
+    for op in func.body.block.ops:
+        if isinstance(op, top.SubOp):
+            ways = [_from_running_sum(value) for value in op.inputs]
+            if all(ways):
+                found.update((op, *(one for way in ways for one in way)))
+    return found
+
+
+def _from_running_sum(value: SSAValue) -> list[Operation]:
+    """The CumSum that a value is of, and what only moves it since then; nothing of others."""
+    way = list[Operation]()
+    while isinstance(value.owner, (top.CumSumOp, *MOVES)):
+        way.append(value.owner)
+        if isinstance(value.owner, top.CumSumOp):
+            return way
+        value = value.owner.operands[0]
+    return []
 
 
 def _positions(func: FuncOp) -> dict[Operation, bool]:

@@ -20,7 +20,7 @@ from xdsl_tpu.passes.graph import module_of
 from xdsl_tpu.passes.lowering.between_floats import between_floats
 from xdsl_tpu.passes.lowering.context import F16_DEPTH, F16_REACH, in_f16
 from xdsl_tpu.passes.lowering.ends import Ends
-from xdsl_tpu.passes.lowering.exact import exact_ops
+from xdsl_tpu.passes.lowering.exact import differences_of_sums, exact_ops
 from xdsl_tpu.passes.lowering.fine_parts import NEVER, TOO_FINE, fine_ops
 from xdsl_tpu.passes.lowering.float_moves import float_moves
 from xdsl_tpu.passes.lowering.int8.faster_in_floats import faster_in_floats, is_floating
@@ -62,7 +62,7 @@ def op_modes(
     than the rest (`fine_parts`), sums that only a Softmax reads (`score_sums`), what is
     compared with what it was chosen from (`compared_selections`), and places that an image is
     sampled at (`sampled_places`). Arithmetic on positions that ends
-    in an angle or an integer runs in F32 in every mode (`exact`).
+    in an angle or an integer, and differences of running sums, run in F32 in every mode (`exact`).
     `module.high_precision` keeps means and Softmax in F32. What F16 is too narrow for because of
     its constants (`wide`, from `reach`) runs in F32 instead. Attentions that are faster in F16
     (`attention`, from `attention_parts` and `score_products`) run in it.
@@ -74,7 +74,7 @@ def op_modes(
     if mode == "INT8":
         fine = _fine_sums(func, weights) | fine_ops(func) | compared_selections(func)
         fine |= score_sums(func) | coarse_scores(func) | sampled_places(func)
-    exact, ends = exact_ops(func), Ends()
+    exact, ends = exact_ops(func) | differences_of_sums(func), Ends()
     for op in func.body.block.ops:
         if op.dialect_name() != top.Top.name or isinstance(op, STAY):
             continue
