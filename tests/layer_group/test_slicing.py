@@ -152,7 +152,7 @@ def test_view_of_what_another_reads_more_of_has_memory_of_its_own() -> None:
     view = reshape(out(source), (1, 8, 16))
     ops = [source, window, view]
     for secs, is_view in ((Secs(), True), (Secs(h=2), False)):
-        group = plan_group(cut_group(ops, NORMAL, secs, CHIP), CHIP, lambda *_: 0)
+        group = plan_group(cut_group(ops, NORMAL, secs, CHIP), CHIP, lambda op, kind, slicing: 0)
         assert isinstance(group, Group)
         places = group.plan.address
         assert (places[out(view)] == places[out(source)]) is is_view
