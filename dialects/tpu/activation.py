@@ -23,6 +23,7 @@ from xdsl_tpu.dialects.tpu.local import (
     EachElement,
     LocalAnyShape,
     LocalBroadcast,
+    TakesMargins,
     as_it_stands,
 )
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp, check_elements
@@ -81,7 +82,7 @@ class LeakyReluOp(EachElement, SameShape, LocalOp):
 
 
 @irdl_op_definition
-class PReluOp(AlikeEverywhere, LocalAnyShape, SameShape, LocalOp):
+class PReluOp(AlikeEverywhere, TakesMargins, LocalAnyShape, SameShape, LocalOp):
     """x where it is positive, else x times the slope of its channel."""
 
     name = "tpu.PReluOp"

@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.tpu.enums import RoundMode
 from xdsl_tpu.dialects.tpu.kinds import LAYER_GROUP, POOL_MODE, ROUND_MODE
-from xdsl_tpu.dialects.tpu.local import LocalWindows, stride_problem
+from xdsl_tpu.dialects.tpu.local import LocalWindows, TakesMargins, stride_problem
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, FusedReluOp, LocalOp, TpuOp
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
@@ -85,7 +85,7 @@ class WindowPoolOp(LocalWindows, ShapeInference, FusedReluOp, LocalOp, ABC):
         return windows(shape[2:], kernel, strides, (1,) * rank, pads)
 
 
-class AdaptivePoolOp(WindowPoolOp, ABC):
+class AdaptivePoolOp(TakesMargins, WindowPoolOp, ABC):
     """Pooling that may adapt its windows to the output, or round their number up."""
 
     is_adaptive = default_attr_def(BOOL, False)

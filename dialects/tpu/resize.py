@@ -113,7 +113,7 @@ class ResampleOp(TakesMargins, LocalAnyShape, ShapeInference, LocalOp):
 
 
 @irdl_op_definition
-class UpsampleOp(Moves, LocalOp):
+class UpsampleOp(Moves, TakesMargins, LocalOp):
     """Every element repeated `scale_h` times down and `scale_w` times across."""
 
     name = "tpu.Upsample"

@@ -250,19 +250,11 @@ def case(name: str, ops: list[Operation], secs: Secs, why: str, kind: GroupType 
 
 
 def diverging() -> list[Operation]:
-    """A value that a pool and a sum read, of which the pool copes with its own rows only."""
+    """A value that a window and a norm read, of which the norm copes with its own rows only."""
     source = relu((1, 8, 16, 16), "source")
-    padded = made(
-        tpu.Pool2DOp,
-        [out(source)],
-        (1, 8, 16, 16),
-        name="pooled",
-        kernel_shape=(3, 3),
-        strides=(1, 1),
-        pads=(1,) * 4,
-        pool_mode="Max",
-    )
-    return [source, padded, binary(tpu.AddOp, out(source), out(padded), name="sum")]
+    window = conv(out(source), 8, 3, 1, 1)
+    normed = layer_norm(out(source), 3, "normed")
+    return [source, window, normed, binary(tpu.AddOp, out(window), out(normed), name="sum")]
 
 
 def far_apart() -> list[Operation]:
@@ -351,7 +343,7 @@ case(
     "strict-user",
     diverging(),
     Secs(h=2),
-    "users of 'source' need different parts of it along h, and 'pooled' (tpu.Pool2D) only its own",
+    "users of 'source' need different parts of it along h, and 'normed' (tpu.LayerNorm) only its own",
 )
 case(
     "without-overlap",

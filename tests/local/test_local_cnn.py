@@ -251,6 +251,34 @@ def test_functions_of_what_a_convolution_reads_more_of(
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("mode", ["Max", "Avg"])
+def test_windows_and_repeated_rows_of_what_a_convolution_reads_more_of(
+    kind: str, mode: str
+) -> None:
+    case = Case(kind, 9)
+    shape, double = (1, 70, 20, 18), (1, 70, 40, 36)
+    a = conv(case, case.input("x", shape), "a", (shape, shape), (1, 1))
+    slope = case.weight("slope", (1, 70, 1, 1), 0.3)
+    sloped = case.op("tpu.PReluOp", [a, slope], {}, "s", shape)
+    attributes = {
+        "kernel_shape": "[3, 3]",
+        "strides": "[1, 1]",
+        "pads": "[1, 1, 1, 1]",
+        "pool_mode": f"#tpu<pool_mode {mode}>",
+        "count_include_pad": "true",
+    }
+    pooled = case.op("tpu.Pool2D", [a], attributes, "p", shape)
+    wide = conv(case, a, "w", (shape, shape), (5, 5), pads=(2, 2, 2, 2))
+    both = case.op("tpu.Add", [wide, pooled], {}, "b", shape)
+    total = case.op("tpu.Add", [both, sloped], {}, "t", shape)
+    scales = {"scale_h": "2 : i64", "scale_w": "2 : i64"}
+    larger = case.op("tpu.Upsample", [a, NONE], scales, "u", double)
+    largest = case.op("tpu.Upsample", [total, NONE], scales, "v", double)
+    case.op("tpu.Add", [larger, largest], {}, "y", double)
+    run_grouped(case, secs=Secs(h=4))
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=4)], ids=str)
 def test_rows_cut_through_reshapes(kind: str, secs: Secs) -> None:
     """A signal is an image of one column for convolutions, and has three dimensions for others;
