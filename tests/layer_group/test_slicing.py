@@ -343,7 +343,8 @@ case(
     "strict-user",
     diverging(),
     Secs(h=2),
-    "users of 'source' need different parts of it along h, and 'normed' (tpu.LayerNorm) only its own",
+    "users of 'source' need different parts of it along h, "
+    "and 'normed' (tpu.LayerNorm) only its own",
 )
 case(
     "without-overlap",
