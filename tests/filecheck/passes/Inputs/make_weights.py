@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.weights import Weights
 
 FOLDER = Path(__file__).parent
 NAMES = re.compile(
-    r'loc\("((?:ones|zeros|random|steps|windows|below|upper)_[\dx]+|half|one|two|minus_three)"\)'
+    r'loc\("((?:ones|zeros|random|steps|windows|below|upper|low|high|share)_[\dx]+|half|one|two|minus_three)"\)'
 )
 NUMBERS = {"half": 0.5, "one": 1.0, "two": 2.0, "minus_three": -3.0}
 
@@ -32,6 +32,11 @@ def numbers(name: str) -> npt.NDArray[np.float32]:
         return np.arange(1, 1 + 2 * np.prod(shape), 2, dtype=np.float32).reshape(shape)
     if kind == "windows":  # where each tap of a window moving by one looks: taps, places
         return np.add.outer(*map(np.arange, shape)).astype(np.float32)
+    if kind in ("low", "high", "share"):  # where lines of twice as many elements lie
+        below, share = np.divmod(np.arange(np.prod(shape)), 2)
+        above = np.minimum(below + 1, below[-1])
+        found = {"low": below, "high": above, "share": share / 2}[kind]
+        return found.reshape(shape).astype(np.float32)
     if kind == "below":  # the diagonal
         return np.broadcast_to(np.tri(shape[-1], k=-1, dtype=np.float32), shape).copy()
     if kind == "upper":  # with the diagonal
