@@ -108,7 +108,8 @@ class WholeImages(RewritePattern):
                                                      Reshape  256x640 -> 256x640x1x1
 
     One pixel an image leaves most of a lane idle in a Conv; in a product each image is a row. The
-    images are patches where a model takes these itself (the vision tower of Qwen2-VL).
+    images are patches where a model takes these itself (the vision tower of Qwen2-VL). Images that
+    are one pixel already, as of squeeze and excitation, are left alone.
     """
 
     @op_type_rewrite_pattern
@@ -118,9 +119,9 @@ class WholeImages(RewritePattern):
             return
         images, *image = shape_of(op.input)
         channels = shape_of(op.filter)[0]
-        if images == 1 or _kernel(op) != tuple(image[1:]) or any(d != 1 for d in _dilations(op)):
+        if images == 1 or _kernel(op) != tuple(image[1:]) or prod(_kernel(op)) == 1:
             return
-        if (kernels := values_of(op.filter)) is None:
+        if any(d != 1 for d in _dilations(op)) or (kernels := values_of(op.filter)) is None:
             return
         name = derived_name(op.filter, "_columns")
         columns = make_weight(op, name, np.ascontiguousarray(kernels.reshape(channels, -1).T))

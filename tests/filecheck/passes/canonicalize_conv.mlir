@@ -86,6 +86,21 @@ func.func @whole_image(%arg_x: tensor<1x3x3x3xf32>) -> tensor<*xf32> {
 
 // -----
 
+// Images of one pixel.
+func.func @pixels(%arg_x: tensor<2x3x1x1xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x3x1x1xf32>) -> tensor<2x3x1x1xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x1x1xf32> loc("random_4x3x1x1")
+  %y = "top.Conv"(%x, %w, %none) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0]} : (tensor<2x3x1x1xf32>, tensor<4x3x1x1xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @pixels
+// CHECK: "top.Conv"
+// CHECK-NEXT: return
+
+// -----
+
 // One column more than the filter has: two pixels an image.
 func.func @wider_images(%arg_x: tensor<2x3x3x4xf32>) -> tensor<*xf32> {
   %none = "top.None"() : () -> none
