@@ -1,5 +1,6 @@
 """`tpu.Pool2D` on slices."""
 
+from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.backend.kernels.elementwise import fused_relu
 from xdsl_tpu.backend.kernels.int8.pool import pooling
 from xdsl_tpu.backend.kernels.pool import scale_borders, window_axes
@@ -9,14 +10,20 @@ from xdsl_tpu.backend.local.elementwise import finish
 from xdsl_tpu.backend.local.views import covered, sliding
 from xdsl_tpu.backend.tensor import LocalTensor
 from xdsl_tpu.dialects import tpu
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.tpu.enums import PoolMode
 
 
 def pool(context: LocalContext) -> None:
-    """Emit a maximum or average over windows."""
+    """Emit a maximum or average over windows.
+
+    Raises DoesNotFit for slices of more rows than a command holds.
+    """
     op = context.op
     assert isinstance(op, tpu.Pool1DOp | tpu.Pool2DOp)
     x, out, emitter = context.operand(0), context.out, context.emitter
+    if max(x.tensor.shape) > LIMITS.extent:
+        raise DoesNotFit(f"{max(x.tensor.shape)} rows are more than one command holds")
     sizes = [(v.full.n, v.full.c, v.full.h, v.full.w) for v in (x, out)]
     rows, columns = window_axes(op, sizes[0], sizes[1])
     place = window, *_ = sliding(x, out, rows, columns)

@@ -49,6 +49,9 @@ _FARTHEST = 1 << 32  # no stride of a command says so much
 
 _NO_LOOP = Digit(1, 0, 0)
 
+_EVEN = 1 << 15
+"""Of multiples of so many elements, all that fit into DDR are loops of sizes that commands hold."""
+
 
 @record(frozen=True, slots=True)
 class Lanes:
@@ -94,8 +97,10 @@ def transfers(lanes: Lanes, box: Box, width: int, chip: Chip, stores: bool) -> T
     """The cheapest commands for a box from DDR (`at`) to a lane's bytes (`to`), or back.
 
     Loops that go backwards in DDR, or farther than a lane reaches, take a command for each step.
-    None when it takes more than `MOST_COMMANDS`.
+    None when it takes more than `MOST_COMMANDS`, or a size has no factors that a command holds.
     """
+    if not all(map(short, box.digits)):
+        return None
     loops = [part for digit in box.digits for part in short(digit)]
     unit = next((d for d in loops if (d.to, d.at) == (1, 1)), None)
     others = tuple(d for d in loops if d is not unit)
@@ -159,14 +164,16 @@ def store_price(local: LocalTensor, ddr: GlobalTensor, chip: Chip) -> int:
     return store_cycles(ddr, local, chip)
 
 
-def short(digit: Digit) -> Iterator[Digit]:
-    """A loop as loops whose sizes a command has room for."""
+def short(digit: Digit) -> tuple[Digit, ...]:
+    """A loop as loops whose sizes a command has room for; none where one would have a prime size
+    that is larger."""
     if digit.extent <= LARGEST_SIZE:
-        yield digit
-        return
+        return (digit,)
     inner = next(n for n in range(LARGEST_SIZE, 0, -1) if digit.extent % n == 0)
-    yield from short(Digit(digit.extent // inner, digit.to * inner, digit.at * inner))
-    yield Digit(inner, digit.to, digit.at)
+    if inner == 1:
+        return ()
+    outer = short(Digit(digit.extent // inner, digit.to * inner, digit.at * inner))
+    return (*outer, Digit(inner, digit.to, digit.at)) if outer else ()
 
 
 @record(frozen=True, slots=True)
@@ -187,6 +194,8 @@ class Copies:
 @lru_cache(maxsize=1 << 12)
 def direct(box: Box, width: int, chip: Chip) -> Copies | None:
     """The cheapest commands for a box within DDR; None for more than `MOST_COMMANDS`."""
+    if not all(map(short, box.digits)):
+        return _in_two(box, width, chip)
     loops = [part for digit in box.digits for part in short(digit)]
     unit = next((d for d in loops if (d.to, d.at) == (1, 1)), None)
     others = tuple(d for d in loops if d is not unit)
@@ -204,6 +213,22 @@ def direct(box: Box, width: int, chip: Chip) -> Copies | None:
     rest = tuple(digit for digit in others if digit not in best[1])
     points = Box(box.to, box.at, rest).points()
     return Copies(tuple(_sides(to, at, best[1], width) for to, at in points), best[0])
+
+
+def _in_two(box: Box, width: int, chip: Chip) -> Copies | None:
+    """The commands for a box one loop of which no command holds: those for as much of it as has
+    small factors, and those for the rest."""
+    place = next(place for place, digit in enumerate(box.digits) if not short(digit))
+    whole = box.digits[place]
+    even = whole.extent - whole.extent % _EVEN
+    ends = replace(whole, extent=even), replace(whole, extent=whole.extent - even)
+    first, last = ((*box.digits[:place], end, *box.digits[place + 1 :]) for end in ends)
+    behind = Box(box.to + even * whole.to, box.at + even * whole.at, last)
+    most = direct(Box(box.to, box.at, first), width, chip)
+    rest = direct(behind, width, chip)
+    if most is None or rest is None:
+        return None
+    return Copies((*most.pairs, *rest.pairs), most.cycles + rest.cycles)
 
 
 def _direct_choices(others: Sequence[Digit], unit: Digit | None) -> Iterator[tuple[Digit, ...]]:

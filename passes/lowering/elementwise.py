@@ -5,10 +5,34 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import floats
 from xdsl_tpu.dialects.integers import INTEGER, is_integer_tensor
 from xdsl_tpu.passes.half_range import LEAST_SUBNORMAL
 from xdsl_tpu.passes.lowering.common import build, same
-from xdsl_tpu.passes.lowering.context import F16, LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.context import F16, Lowering, LoweringContext, Lowerings
+from xdsl_tpu.passes.lowering.steps import Steps
+from xdsl_tpu.passes.tensors import shape_of
+
+
+def _sum(target: type[tpu.AddOp] | type[tpu.SubOp]) -> Lowering:
+    """add(x, y) -> the same; what has a coefficient is multiplied first."""
+
+    def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+        assert isinstance(op, top.AddOp | top.SubOp)
+        factors = (1.0,) * len(op.inputs) if op.coeff is None else floats(op.coeff)
+        if set(factors) == {1.0}:
+            return same(target)(op, ctx)
+        do, operands = Steps(op, ctx), list[SSAValue]()
+        for index, (value, factor) in enumerate(zip(op.inputs, factors, strict=True)):
+            if factor != 1:
+                x, shape = ctx.as_type(value, ctx.element), shape_of(value)
+                label, times = f"times{index}", {"const_val": factor}
+                value = do.step(label, tpu.MulConstOp, [x], shape, ctx.element, **times)
+            operands.append(value)
+        operands = [ctx.as_type(value, ctx.element) for value in operands]
+        return build(op, ctx, target, operands, ctx.element, coeff=None)
+
+    return lower
 
 
 def _compare(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
@@ -40,8 +64,8 @@ def _kept(number: float, ctx: LoweringContext) -> float:
 
 
 LOWERINGS: Lowerings = {
-    top.AddOp: same(tpu.AddOp),
-    top.SubOp: same(tpu.SubOp),
+    top.AddOp: _sum(tpu.AddOp),
+    top.SubOp: _sum(tpu.SubOp),
     top.MulOp: same(tpu.MulOp),
     top.DivOp: same(tpu.DivOp, in_f32=True),
     top.MaxOp: same(tpu.MaxOp),

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 
 import pytest
-from tests.kernels.harness import Case, check
+from tests.kernels.harness import Case, check, check_encoding
+from tests.local.groups import run_grouped
+
+from xdsl_tpu.dialects.errors import TpuError
 
 
 @dataclass(frozen=True)
@@ -59,3 +62,11 @@ POOLS = {
 @pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS)
 def test_pool(pool: Pool, kind: str) -> None:
     check(pool.case(kind))
+
+
+def test_more_rows_than_a_command_holds() -> None:
+    """By itself in parts; a slice of so many is refused before there is a command."""
+    case = Pool((1, 8, 80_000), (2,), (2,), (0, 0)).case("f16")
+    check_encoding(check(case).program)
+    with pytest.raises(TpuError, match="80000 rows are more than one command holds"):
+        run_grouped(case)

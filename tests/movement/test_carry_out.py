@@ -356,3 +356,19 @@ def test_elements_are_cast_on_their_way(
 def test_a_border_is_not_cast() -> None:
     with pytest.raises(DoesNotFit, match="border"):
         movement_cycles(CHIP, [], 64, DType.F16, 0.0, DType.F32)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("first", [0, 1])
+def test_rows_of_a_prime_size_that_no_command_holds(kind: DType, first: int) -> None:
+    """65,537 is the first one; a loop of it has no smaller ones."""
+    shape, taken = (2, 65_538), (2, 65_537)
+    (x,) = numbers(shape)
+    axes = [(Along(2),), (Along(65_537, at=first),)]
+    expected = x[:, first : first + 65_537]
+    run(Case([shape], [rectangles(taken, shape, axes)], expected), kind)
+
+
+def test_columns_of_a_prime_size_that_no_command_holds() -> None:
+    (x,) = numbers((65_537, 3))
+    run(Case([x.shape], [IndexMap.permuted(x.shape, (1, 0))], x.T), DType.F16)

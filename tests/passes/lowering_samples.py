@@ -144,7 +144,9 @@ CONVOLUTIONS = [
 
 ELEMENTWISE = [
     *binary(top.AddOp, do_relu=True),
+    *binary(top.AddOp, coeff=(0.5, -2.0)),
     *binary(top.SubOp),
+    *binary(top.SubOp, coeff=(1.0, 3.0)),
     *binary(top.MulOp),
     *binary(top.DivOp),
     *binary(top.MaxOp),

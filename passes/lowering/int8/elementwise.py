@@ -37,13 +37,16 @@ from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
 
 
 def add_or_sub(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
-    """add(x..) -> Add(x..) {multipliers, rshifts}: the sum of (x_i * m_i) >> r_i, saturated."""
+    """add(x..) -> Add(x..) {multipliers, rshifts}: the sum of (x_i * m_i) >> r_i, saturated.
+
+    None with coefficients that are not positive: multipliers have no sign.
+    """
     assert isinstance(op, top.AddOp | top.SubOp)
-    found = _operands(op, ctx)
+    coefficients = (1.0,) * len(op.inputs) if op.coeff is None else floats(op.coeff)
+    found = _operands(op, ctx) if min(coefficients) > 0 else None
     if found is None:
         return None
     operands, steps = found
-    coefficients = floats(op.coeff) if op.coeff is not None else (1.0,) * len(operands)
     out_scale = result_element(op.output, ctx.asymmetric).scale
     pairs = [
         positive_multiplier_and_shift(factor * step.scale / out_scale)
