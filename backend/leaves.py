@@ -36,6 +36,7 @@ from xdsl_tpu.backend.local import (
     rope,
     row_views,
     rows,
+    sampled,
     scan,
 )
 from xdsl_tpu.backend.local import elementwise as local_elementwise
@@ -94,6 +95,7 @@ LEAVES: dict[type[Operation], Leaf] = {
     tpu.ReshapeOp: Leaf(moves.moves, move.move),
     tpu.ReverseOp: Leaf(moves.moves),
     tpu.RopeOp: _in_slices(rope.rope, rope.view),
+    tpu.SampledSumOp: _in_slices(sampled.sampled_sum),
     tpu.ScatterNDOp: Leaf(index.scatter_rows),
     tpu.ShuffleChannelOp: Leaf(moves.moves, move.move),
     tpu.SliceOp: Leaf(moves.moves, move.move),

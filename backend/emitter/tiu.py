@@ -43,6 +43,7 @@ class Arith(IntEnum):
     OR = AR.OR
     XOR = AR.XOR
     ADD_SATURATE = AR.ADD_SATURATE
+    DISTANCE = AR.FSUB_ABS  # |a - b|, of floats
 
 
 class Compare(IntEnum):

@@ -202,6 +202,7 @@ from xdsl_tpu.dialects.tpu.resize import (
     GridSamplerOp,
     InterpOp,
     ResampleOp,
+    SampledSumOp,
     UpsampleOp,
 )
 from xdsl_tpu.dialects.tpu.rnn import GRUOp, LinearScanOp, LSTMOp
@@ -297,9 +298,10 @@ __all__ = [
     "RequantMode", "RequantModeAttr", "ResampleOp", "ReshapeOp", "ResizeCoordMode",
     "ResizeCoordModeAttr", "ResizeMode", "ResizeModeAttr", "ReverseOp", "RoiAlignOp",
     "RoiExtractorOp", "RopeMode", "RopeModeAttr", "RopeOp", "RoundMode", "RoundModeAttr",
-    "RunMode", "RunModeAttr", "ScaleLutOp", "ScaleOp", "ScatterElementsOp", "ScatterNDOp",
-    "SelectiveScanOp", "ShapeArithOp", "ShapeAssignOp", "ShapeCastOp", "ShapeClipOp", "ShapeOp",
-    "ShapePackOp", "ShapePowOp", "ShapeReduceOp", "ShapeReshapeOp", "ShapeReverseOp",
+    "RunMode", "RunModeAttr", "SampledSumOp", "ScaleLutOp", "ScaleOp", "ScatterElementsOp",
+    "ScatterNDOp", "SelectiveScanOp", "ShapeArithOp", "ShapeAssignOp", "ShapeCastOp",
+    "ShapeClipOp", "ShapeOp", "ShapePackOp", "ShapePowOp", "ShapeReduceOp", "ShapeReshapeOp",
+    "ShapeReverseOp",
     "ShapeScatterElementsOp", "ShapeSliceOp", "ShapeSqueezeOp", "ShapeTileOp",
     "ShapeTransposeOp", "ShapeUnsqueezeOp", "ShuffleChannelOp", "SliceMergeOp", "SliceOp",
     "SoftRampOp", "SoftmaxBwdOp", "SoftmaxCastOp", "SoftmaxOp", "SortOp", "Space2BatchOp",

@@ -2,6 +2,7 @@
 
 from math import prod
 
+from xdsl.dialects.builtin import Float32Type
 from xdsl.irdl import (
     SameVariadicOperandSize,
     attr_def,
@@ -12,14 +13,22 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects.attrs import BOOL, F64, I64_ARRAY, I64_INT, default_attr_def, ints
-from xdsl_tpu.dialects.base import RANKED
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range, clipped
+from xdsl_tpu.dialects.base import RANKED, is_none
+from xdsl_tpu.dialects.interfaces.local_gen import (
+    Axis,
+    GroupType,
+    Loop,
+    Part,
+    Range,
+    clipped,
+)
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.tpu.kinds import RESIZE_COORD_MODE, RESIZE_MODE
-from xdsl_tpu.dialects.tpu.local import LocalAnyShape, TakesMargins
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, LocalAnyShape, TakesMargins, stored_type
 from xdsl_tpu.dialects.tpu.op import (
     RANKED_OR_NONE,
     LocalOp,
@@ -169,6 +178,61 @@ class GridSamplerOp(TpuOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SampledSumOp(AlikeEverywhere, LocalAnyShape, ShapeInference, LocalOp):
+    """Sums of weighted samples of an image, of each head by itself: rows N, Q, heads * C.
+
+    `pixels` N, `height` * `width`, heads * C are the image; `x` and `y` N, Q, heads * P, in f32,
+    are the places in pixels of P samples of each head, and `weights` how much of each counts.
+    Between pixels a sample is bilinear; pixels outside are 0. Shares of pixels along x and y,
+    those along y times the weight, their products, and sums of these over samples are rounded to
+    the element type.
+    """
+
+    name = "tpu.SampledSum"
+
+    pixels = operand_def(RANKED)
+    x = operand_def(RANKED)
+    y = operand_def(RANKED)
+    weights = operand_def(RANKED_OR_NONE)
+    heads = attr_def(I64_INT)
+    height = attr_def(I64_INT)
+    width = attr_def(I64_INT)
+    output = result_def(RANKED)
+
+    traits = traits_def(Pure())
+
+    def result_shapes(self) -> tuple[Shape, ...]:
+        pixels, x = self.shape_of(self.pixels, 3), self.shape_of(self.x, 3)
+        others = [self.y] if is_none(self.weights) else [self.y, self.weights]
+        if any(self.shape_of(other) != x for other in others):
+            raise ShapeError(f"places and weights are not all {dims(x)}")
+        heads, size = self.heads.value.data, self.height.value.data * self.width.value.data
+        if pixels[:2] != (x[0], size) or heads < 1 or pixels[2] % heads or x[2] % heads:
+            raise ShapeError(f"{dims(x)} places of {heads} heads do not fit pixels {dims(pixels)}")
+        return ((*x[:2], pixels[2]),)
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not all(isinstance(stored_type(place), Float32Type) for place in (self.x, self.y)):
+            raise VerifyException("places are f32")
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis == "n"
+
+    def cut_alone(self) -> tuple[Loop, ...]:
+        return ("n", "c")
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        """All pixels of an image for each of its rows."""
+        if part.axis == "n" or (operand and part.axis == "c"):
+            return super().backward(part, operand, size)
+        return (0, size)
+
+    def loops(self, operand: int) -> tuple[Loop, Loop, Loop, Loop]:
+        return ("n", "h", "h", "w") if operand == 0 else ("n", "c", "h", "w")
 
 
 @irdl_op_definition

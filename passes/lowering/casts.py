@@ -31,6 +31,9 @@ INDEX_OPERANDS: Mapping[type[Operation], int] = {
 }
 """Which operand is an index, and therefore an integer."""
 
+F32_OPERANDS: Mapping[type[Operation], range] = {tpu.SampledSumOp: range(1, 3)}
+"""Operands that are f32 whatever the type of the result: places between pixels."""
+
 F32_INPUTS = (tpu.ArgOp, tpu.TopKOp)
 """Ops that read f32 although their first result may be an index."""
 
@@ -149,6 +152,8 @@ def wanted_element(op: Operation, place: int) -> Attribute | None:
         return None
     if INDEX_OPERANDS.get(type(op)) == place:
         return INTEGER
+    if place in F32_OPERANDS.get(type(op), ()):
+        return F32
     if isinstance(op, COMPARISONS) and any(map(is_integer_tensor, (*op.operands, *op.results))):
         return INTEGER
     if isinstance(op, tpu.MatMulOp) and (short := _exact_operands(op)) is not None:

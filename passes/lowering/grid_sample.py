@@ -17,8 +17,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.grid_axis import Axis, Tap, taps_of
+from xdsl_tpu.passes.lowering.sampled_products import Samples, as_product, is_cheaper, of_table
 from xdsl_tpu.passes.lowering.steps import Steps
-from xdsl_tpu.passes.tensors import element_of, shape_of
+from xdsl_tpu.passes.tensors import shape_of
 
 EXACT = 1 << 24
 """Indices up to this are exact in f32."""
@@ -31,10 +32,21 @@ def _grid_sampler(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     axes, size = _axes(do, op, shape[2:]), math.prod(shape[2:])
     rows = math.prod(places[:-1])
     columns = _columns(do, op.grid, axes)
+    samples = Samples(shape[0], rows // shape[0], 1, 1, shape[1])
+    if is_cheaper(do, samples, axes):
+        vectors = [
+            do.reshaped(f"{axis.label}_rows", column, (*samples[:2], 1), F32)
+            for axis, column in zip(axes, columns, strict=True)
+        ]
+        table = do.reshaped(
+            "pixels_of", _table(do, op.input), (shape[0], size, shape[1]), ctx.element
+        )
+        total = as_product(do, samples, axes, [table, *vectors])
+        return [_result(do, total, shape[0], places[1:-1])]
     images = np.repeat(np.arange(shape[0]), rows // shape[0])
     reads = _reads(do, _Pixels(_table(do, op.input), images * size, 1), axes, columns)
     made = (rows, shape[1])
-    total: SSAValue | None = None
+    total = None
     for number, (weight, read) in enumerate(reads):
         part = read
         if weight is not None:
@@ -57,7 +69,7 @@ def _columns(do: Steps, grid: SSAValue, axes: Sequence[Axis]) -> list[SSAValue]:
     if len(parts) != len(axes):
         whole = do.reshaped("grid", do.ctx.as_type(grid, F32), (rows, len(axes)), F32)
         parts = [
-            _part(do, f"{axis.label}_column", whole, 1, (place, 1))
+            do.part(f"{axis.label}_column", whole, 1, (place, 1))
             for place, axis in enumerate(reversed(axes))
         ]
     return [
@@ -89,9 +101,12 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     lanes = max(lane for lane in range(1, ctx.lanes.count + 1) if count % lane == 0)
     seen = (points, lanes, count // lanes)
     axes = _axes(do, op, (op.height.value.data, op.width.value.data))
+    found = of_table(do, op, axes)
+    if found is not None:
+        return [do.last(tpu.ReshapeOp, [found], ctx.element, shape=[batch, queries, channels])]
     grid = do.reshaped("grid", ctx.as_type(op.grid, F32), (2 * points, *seen[1:]), F32)
     columns = [
-        _part(do, f"{axis.label}_positions", grid, 0, ((1 - number) * points, points))
+        do.part(f"{axis.label}_positions", grid, 0, ((1 - number) * points, points))
         for number, axis in enumerate(axes)
     ]
     images = np.tile(np.repeat(np.arange(batch), queries), points).reshape(seen)
@@ -114,7 +129,7 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     assert total is not None
     found = total
     for point in range(points):
-        part = total if points == 1 else _part(do, f"point{point}", total, 0, (point, 1))
+        part = total if points == 1 else do.part(f"point{point}", total, 0, (point, 1))
         if point:
             part = do.step(f"sum{point}", tpu.AddOp, [found, part], shape_of(part), ctx.element)
         found = part
@@ -202,23 +217,6 @@ def _lines(
     return found
 
 
-def _part(do: Steps, label: str, value: SSAValue, axis: int, bounds: tuple[int, int]) -> SSAValue:
-    """So many elements from a first one on along one axis."""
-    shape = shape_of(value)
-    first, count = bounds
-    return do.step(
-        label,
-        tpu.SliceOp,
-        [value],
-        (*shape[:axis], count, *shape[axis + 1 :]),
-        element_of(value),
-        offset=[first if place == axis else 0 for place in range(len(shape))],
-        steps=[1] * len(shape),
-        ends=[first + count if place == axis else size for place, size in enumerate(shape)],
-        axes=[],
-    )
-
-
 def _table(do: Steps, x: SSAValue) -> SSAValue:
     """An image as a matrix of pixels."""
     element, (batch, channels, *lengths) = do.ctx.element, shape_of(x)
@@ -253,7 +251,7 @@ def _weight(do: Steps, number: int, corner: Sequence[Tap]) -> SSAValue | None:
 
 def _result(do: Steps, total: SSAValue, batch: int, places: Sequence[int]) -> SSAValue:
     """Rows of pixels back as an image."""
-    element, channels = do.ctx.element, shape_of(total)[1]
+    element, channels = do.ctx.element, shape_of(total)[-1]
     size = math.prod(places)
     rows = do.reshaped("rows", total, (batch, size, channels), element)
     shape = (batch, channels, size)

@@ -14,7 +14,7 @@ from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.integers import INTEGER
 from xdsl_tpu.passes.lowering.common import missing_operands
 from xdsl_tpu.passes.lowering.context import F32, CannotLowerError, LoweringContext
-from xdsl_tpu.passes.tensors import required_name, shape_of
+from xdsl_tpu.passes.tensors import element_of, required_name, shape_of
 from xdsl_tpu.passes.weight_data import stored_as
 
 Array = npt.NDArray[Any]
@@ -101,6 +101,21 @@ class Steps:
         if tuple(shape) == shape_of(value):
             return value
         return self.step(label, tpu.ReshapeOp, [value], shape, element, shape=list(shape))
+
+    def part(self, label: str, value: SSAValue, axis: int, bounds: tuple[int, int]) -> SSAValue:
+        """So many elements from a first one on along one axis."""
+        shape, (first, count) = shape_of(value), bounds
+        return self.step(
+            label,
+            tpu.SliceOp,
+            [value],
+            (*shape[:axis], count, *shape[axis + 1 :]),
+            element_of(value),
+            offset=[first if place == axis else 0 for place in range(len(shape))],
+            steps=[1] * len(shape),
+            ends=[first + count if place == axis else size for place, size in enumerate(shape)],
+            axes=[],
+        )
 
     def reduced(
         self, label: str, value: SSAValue, axis: int, mode: str, element: Attribute = F32

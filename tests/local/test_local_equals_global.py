@@ -363,7 +363,11 @@ ROTATED = {"tpu.Rope"}
 ATTENDED = {"tpu.FAttention"}
 """Attention: `tests/local/test_local_attention.py`."""
 
-ELSEWHERE = ON_INTEGERS | ACROSS_LANES | RESAMPLED | SCANNED | ROTATED | ATTENDED
+
+SAMPLED = {"tpu.SampledSum"}
+"""Samples of images: `tests/kernels/test_kernel_sampled.py`."""
+
+ELSEWHERE = ON_INTEGERS | ACROSS_LANES | RESAMPLED | SCANNED | ROTATED | ATTENDED | SAMPLED
 
 
 def test_every_local_kernel_has_a_case() -> None:

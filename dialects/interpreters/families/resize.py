@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters.call import Call
+from xdsl_tpu.dialects.interpreters.elements import conform
 from xdsl_tpu.dialects.interpreters.numerics.grid_sample import grid_sample
 from xdsl_tpu.dialects.interpreters.numerics.resize import interpolate_axis
 from xdsl_tpu.dialects.interpreters.registry import Rules
@@ -71,6 +72,33 @@ def sampled_sum(call: Call) -> Array:
     return np.moveaxis((samples * weights[:, None]).sum(-1), 1, -1)
 
 
+def sampled_pixels(call: Call) -> Array:
+    """Pixels times how much of each the samples of a row read, head by head."""
+    kind = call.op.results[0].type
+    pixels, x, y, weights = (call.tensor(0), call.tensor(1), call.tensor(2), call.optional(3))
+    heads, height, width = (call.integer(name) for name in ("heads", "height", "width"))
+    across, down = (conform(_hats(*one), kind) for one in ((x, width), (y, height)))
+    if weights is not None:
+        down = conform(down * weights[..., None], kind)
+    images, rows, _ = x.shape
+    places = (images, rows, heads, -1)
+    across, down = across.reshape(*places, width), down.reshape(*places, height)
+    total: Array | None = None
+    for point in range(across.shape[3]):
+        part = conform(down[:, :, :, point, :, None] * across[:, :, :, point, None, :], kind)
+        total = part if total is None else conform(total + part, kind)
+    assert total is not None
+    shares = total.reshape(images, rows, heads, height * width)
+    split = pixels.reshape(images, height * width, heads, -1)
+    return np.einsum("nqhp,nphc->nqhc", shares, split).reshape(images, rows, -1)
+
+
+def _hats(places: Array, size: int) -> Array:
+    """How much of each of `size` pixels in a row is read at places between them."""
+    away = np.abs(places[..., None] - np.arange(size, dtype=np.float32))
+    return np.maximum(np.float32(1) - away, np.float32(0))
+
+
 def resample(call: Call) -> Array:
     """Rows, then columns, picked or blended."""
     x, shares = call.tensor(), call.optional(1)
@@ -95,5 +123,6 @@ RULES: Final[Rules] = {
     interpolate: (top.InterpOp, tpu.InterpOp),
     resample: (tpu.ResampleOp,),
     sampled_sum: (top.SampledSumOp,),
+    sampled_pixels: (tpu.SampledSumOp,),
     sample: (top.GridSamplerOp, tpu.GridSamplerOp),
 }
