@@ -12,7 +12,7 @@ import numpy as np
 from xdsl_tpu.dialects.packed_weights import PackedMatrix
 from xdsl_tpu.frontend.llm.config import model_config
 from xdsl_tpu.frontend.llm.formats import WeightFormat
-from xdsl_tpu.frontend.llm.model import PROJECTIONS, Floats, LanguageModel, Layer, Linear, Matrix
+from xdsl_tpu.frontend.llm.model import Floats, LanguageModel, Layer, Linear, Matrix, Norm
 
 _QWEN2 = {"model_type": "qwen2", "hidden_act": "silu", "rms_norm_eps": 1e-6, "rope_theta": 1e6}
 
@@ -94,17 +94,15 @@ class SeededModel(LanguageModel):
     def layer(self, index: int) -> Layer:
         """The weights of any layer: all are the same."""
         if self._layer is None:
-            linears = {role: self._drawn(role) for role in PROJECTIONS}
-            norms = {
-                name: np.ones(self.config.normed(name), np.float32)
-                for name in self.config.architecture.norms
-            }
+            kind = self.config.architecture
+            linears = {role: self._drawn(role) for role in kind.projections}
+            norms = {role: self._plain_norm(role) for role in kind.all_norms}
             self._layer = Layer(linears, norms)
         return self._layer
 
-    def final_norm(self) -> Floats:
-        """Weights of the norm behind the last layer."""
-        return np.ones(self.config.hidden, np.float32)
+    def final_norm(self) -> Norm:
+        """The norm behind the last layer."""
+        return self._plain_norm("final")
 
     def embedding(self) -> Floats:
         """Embeddings of all tokens [vocabulary, hidden]."""
@@ -114,6 +112,14 @@ class SeededModel(LanguageModel):
         """The output matrix [vocabulary, hidden]."""
         sizes = self.config.vocabulary, self.config.hidden
         return Linear(self._matrix(*sizes, "head", self.format.head_bits))
+
+    def _plain_norm(self, role: str) -> Norm:
+        kind, shape = self.config.architecture, self.config.normed(role)
+        values = {"weight": np.ones(shape, np.float32), "bias": np.zeros(shape, np.float32)}
+        weight, bias = (
+            values[one] if one in kind.parameters(role) else None for one in ("weight", "bias")
+        )
+        return Norm(weight, bias, self.config.eps, kind.layer_norms)
 
     def _drawn(self, role: str) -> Linear:
         rows, columns = self.config.rows(role), self.config.columns(role)

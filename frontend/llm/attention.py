@@ -13,7 +13,7 @@ from xdsl_tpu.dialects.language_models import CAUSAL, WINDOW
 from xdsl_tpu.frontend.llm.architectures import HeadNorms
 from xdsl_tpu.frontend.llm.build import NetBuilder, Value
 from xdsl_tpu.frontend.llm.config import ModelConfig
-from xdsl_tpu.frontend.llm.model import LanguageModel, Layer, Linear
+from xdsl_tpu.frontend.llm.model import LanguageModel, Layer, Linear, Norm
 from xdsl_tpu.frontend.llm.rotary import Rotary
 
 Floats = npt.NDArray[np.float32]
@@ -51,15 +51,19 @@ def attention(
 
     def normed(role: str, value: Value, name: str = "") -> Value:
         """Queries or keys with their norm, if the model has one."""
-        weights, own = _norm(config, index, layer, role), f"{prefix}{role}_norm"
-        if weights is None:
-            return value
-        return net.norm(name or own, value, weights, config.eps, f"{own}.weight")
+        norm, own = _norm(config, index, layer, role), f"{prefix}{role}_norm"
+        return value if norm is None else net.norm(name or own, value, norm, own)
 
     made = {
         role: net.linear(f"{prefix}{role}_proj", _in_order(config, index, layer, role), x)
         for role in ("q", "k", "v")
     }
+    if config.clip is not None:
+        made = {
+            role: net.op(top.ClipOp, f"{prefix}{role}_proj.clip", [value], net.shape(value),
+                         min=-config.clip, max=config.clip)
+            for role, value in made.items()
+        }  # fmt: skip
     if norms is HeadNorms.OF_ALL:
         made = {role: normed(role, value) for role, value in made.items()}
     names = {"q": f"{prefix}q_proj.reshape", "k": f"{prefix}k_proj.reshape", "v": "v_cache"}
@@ -67,7 +71,7 @@ def attention(
         role: net.reshape(names[role], value, (1, rows, config.rows(role) // size, size))
         for role, value in made.items()
     }
-    if norms is HeadNorms.OF_EACH:
+    if norms in (HeadNorms.OF_EACH, HeadNorms.OWN):
         split = {role: normed(role, value) for role, value in split.items()}
     last = {"q": "q_proj", "k": "k_cache"}
     is_last = norms is not HeadNorms.BEHIND_ROTARY
@@ -116,11 +120,12 @@ def _in_order(config: ModelConfig, index: int, layer: Layer, role: str) -> Linea
     return linear.rows(_of_heads(order, config.rows(role)))
 
 
-def _norm(config: ModelConfig, index: int, layer: Layer, role: str) -> Floats | None:
-    """The weights of the norm of queries or keys in order, if there is one."""
-    weights = layer.norms.get(f"{role}_norm")
+def _norm(config: ModelConfig, index: int, layer: Layer, role: str) -> Norm | None:
+    """The norm of queries or keys in order, if there is one."""
+    norm = layer.norms.get(f"{role}_norm")
     order = head_order(config.rotary[index], config.head_dim)
-    return None if weights is None else weights[_of_heads(order, len(weights))]
+    elements = config.normed(f"{role}_norm")[-1]
+    return None if norm is None else norm.ordered(_of_heads(order, elements))
 
 
 def _of_heads(order: npt.NDArray[np.int64], rows: int) -> npt.NDArray[np.int64]:

@@ -29,7 +29,7 @@ from xdsl_tpu.dialects.packed_weights import PackedMatrix
 from xdsl_tpu.dialects.precision import ATTRIBUTE as PRECISION
 from xdsl_tpu.dialects.precision import Precision
 from xdsl_tpu.dialects.weights import Weights, attach
-from xdsl_tpu.frontend.llm.model import Linear
+from xdsl_tpu.frontend.llm.model import Linear, Norm
 
 Value: TypeAlias = SSAValue
 Array = npt.NDArray[Any]
@@ -40,8 +40,13 @@ ACTIVATIONS: dict[str, tuple[type[NamedOp], str, dict[str, Any]]] = {
     "silu": (top.SiLUOp, "silu", {}),
     "gelu": (top.GELUOp, "gelu", {"approx_mode": "normal"}),
     "gelu_pytorch_tanh": (top.GELUOp, "gelu", {"approx_mode": "tanh"}),
+    "gelu_new": (top.GELUOp, "gelu", {"approx_mode": "tanh"}),
+    "relu": (top.ReluOp, "relu", {}),
+    "relu2": (top.ReluOp, "relu", {}),
 }
 """By config.json's names: the op, what its name ends in, its attributes."""
+SQUARED = ("relu2",)
+"""Those of which the result is squared."""
 
 
 class NetBuilder:
@@ -118,14 +123,29 @@ class NetBuilder:
         """The same elements under another shape."""
         return self.op(top.ReshapeOp, name, [value], shape, shape=tuple(shape))
 
-    def norm(
-        self, name: str, value: Value, weights: Array, eps: float, weight_name: str = ""
-    ) -> Value:
-        """RMS norm of the last dimension."""
-        shape = self.shape(value)
-        broadcast = weights.reshape((1,) * (len(shape) - 1) + (-1,))
-        gamma = self.weight(weight_name or f"{name}.weight", broadcast)
-        return self.op(top.RMSNormOp, name, [value, gamma], shape, eps=eps)
+    def norm(self, name: str, value: Value, norm: Norm, own_name: str = "") -> Value:
+        """A norm of the last dimension, its weights under a name of their own."""
+        shape, own_name = self.shape(value), own_name or name
+        if not norm.centred:
+            assert norm.weight is not None
+            gamma = self._last(f"{own_name}.weight", norm.weight, len(shape))
+            return self.op(top.RMSNormOp, name, [value, gamma], shape, eps=norm.eps)
+        apart = norm.weight is not None and norm.weight.ndim > 1
+        parts = [
+            self.none if one is None or apart
+            else self._last(f"{own_name}.{part}", one, 1)
+            for part, one in (("weight", norm.weight), ("bias", norm.bias))
+        ]  # fmt: skip
+        out = self.op(top.LayerNormOp, f"{name}.normalized" if apart else name, [value, *parts],
+                      shape, axis=len(shape) - 1, eps=norm.eps, normalized_shape=[])  # fmt: skip
+        if norm.weight is None or not apart:
+            return out
+        gamma = self._last(f"{own_name}.weight", norm.weight, len(shape))
+        return self.op(top.MulOp, name, [out, gamma], shape)
+
+    def _last(self, name: str, values: Array, rank: int) -> Value:
+        """A weight of the last dimensions."""
+        return self.weight(name, values.reshape((1,) * (rank - values.ndim) + values.shape))
 
     def linear(self, name: str, linear: Linear, x: Value) -> Value:
         """x W^T + bias, W in floats or packed."""
@@ -159,6 +179,9 @@ class NetBuilder:
         tokens = self.shape(x)[0]
         column = self.op(top.MatMulOp, f"{name}.column", [weight, x, self.none], (rows, tokens),
                          right_transpose=True)  # fmt: skip
+        if linear.bias is not None:
+            bias = self.weight(f"{name}.bias", linear.bias[:, None])
+            column = self.op(top.AddOp, f"{name}.biased", [column, bias], (rows, tokens))
         if tokens > 1:
             return self.op(top.PermuteOp, name, [column], (tokens, rows), order=(1, 0))
         return self.reshape(name, column, (1, rows))
@@ -166,7 +189,11 @@ class NetBuilder:
     def activation(self, name: str, kind: str, value: Value) -> Value:
         """What comes between the matrices of an MLP."""
         op, suffix, attributes = ACTIVATIONS[kind]
-        return self.op(op, f"{name}.{suffix}", [value], self.shape(value), **attributes)
+        shape = self.shape(value)
+        made = self.op(op, f"{name}.{suffix}", [value], shape, **attributes)
+        if kind in SQUARED:
+            return self.op(top.MulOp, f"{name}.square", [made, made], shape)
+        return made
 
     def capped(self, name: str, value: Value, cap: float) -> Value:
         """cap * tanh(value / cap)."""

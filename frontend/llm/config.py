@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from xdsl_tpu.dialects.errors import TpuError
-from xdsl_tpu.frontend.llm.architectures import (
-    STANDARD_FIELDS,
-    WHOLE_PROMPT,
-    Architecture,
-    HeadNorms,
-    architecture,
-)
+from xdsl_tpu.frontend.llm.architectures import STANDARD_FIELDS, Architecture, HeadNorms
+from xdsl_tpu.frontend.llm.entries import decoder_entries
 from xdsl_tpu.frontend.llm.rotary import Rotary, rotary_of
 
 SLIDING, FULL = "sliding_attention", "full_attention"
-ACTIVATIONS = ("silu", "gelu", "gelu_pytorch_tanh")
+ACTIVATIONS = ("silu", "gelu", "gelu_pytorch_tanh", "gelu_new", "relu", "relu2")
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,9 @@ class ModelConfig:
     """A decoder: sizes in elements, layers in order.
 
     `windows` has for each layer how many of the last positions it sees, itself included, None
-    for all. `scale` is that of scores; a cap c makes c * tanh(x / c) of scores or logits.
+    for all. `scale` is that of scores; a cap c makes c * tanh(x / c) of scores or logits; `clip`
+    is the largest magnitude of queries, keys and values. `tied` is None where nothing says whether
+    the output matrix is that of the embeddings.
     """
 
     architecture: Architecture
@@ -41,7 +38,7 @@ class ModelConfig:
     eps: float
     activation: str
     scale: float
-    tied: bool
+    tied: bool | None
     biased: frozenset[str]
     rotary: tuple[Rotary, ...]
     windows: tuple[int | None, ...]
@@ -50,6 +47,7 @@ class ModelConfig:
     logit_scale: float = 1.0
     score_cap: float | None = None
     logit_cap: float | None = None
+    clip: float | None = None
 
     def rows(self, role: str) -> int:
         """Rows of the matrix of a role: what it makes."""
@@ -57,12 +55,14 @@ class ModelConfig:
         sizes = {"q": queries, "k": keys, "v": keys, "gate": self.intermediate}
         return {**sizes, "up": self.intermediate}.get(role, self.hidden)
 
-    def normed(self, name: str) -> int:
-        """How many elements a norm of a layer is of."""
+    def normed(self, name: str) -> tuple[int, ...]:
+        """What elements a norm of a layer has weights for."""
         if name not in ("q_norm", "k_norm"):
-            return self.hidden
-        of_all = self.architecture.head_norms is HeadNorms.OF_ALL
-        return self.rows(name[0]) if of_all else self.head_dim
+            return (self.hidden,)
+        kind, rows = self.architecture.head_norms, self.rows(name[0])
+        if kind is HeadNorms.OWN:
+            return (rows // self.head_dim, self.head_dim)
+        return (rows,) if kind is HeadNorms.OF_ALL else (self.head_dim,)
 
     def columns(self, role: str) -> int:
         """Columns of the matrix of a role: what it reads."""
@@ -106,7 +106,7 @@ _COUNTS = ("hidden", "intermediate", "layers", "heads", "vocabulary", "positions
 
 def model_config(entries: Mapping[str, Any]) -> ModelConfig:
     """The configuration from the entries of config.json. Raises TpuError as `read_config`."""
-    kind, found = _of_text(entries)
+    kind, found = decoder_entries(entries)
     sizes = {name: _entry(found, keys) for name, keys in STANDARD_FIELDS.items()}
     for name in _COUNTS:
         if int(sizes[name]) < 1:
@@ -142,7 +142,7 @@ def model_config(entries: Mapping[str, Any]) -> ModelConfig:
         activation=activation,
         scale=float(found["attention_multiplier"]) if "attention_multiplier" in found
         else float(found.get("query_pre_attn_scalar", head_dim)) ** -0.5,
-        tied=bool(found.get("tie_word_embeddings", False)),
+        tied=found.get("tie_word_embeddings"),
         biased=_biased(kind, found),
         rotary=tuple(
             rotary[SLIDING if window else FULL] if turns else rotary[FULL].still()
@@ -153,28 +153,18 @@ def model_config(entries: Mapping[str, Any]) -> ModelConfig:
         else float(found.get("scale_emb", found.get("embedding_multiplier", 1.0))),
         residual_scale=float(found["scale_depth"]) / math.sqrt(layers)
         if "scale_depth" in found else float(found.get("residual_multiplier", 1.0)),
-        logit_scale=float(found["dim_model_base"]) / hidden if "dim_model_base" in found
-        else 1.0 / float(found.get("logits_scaling", 1.0)),
+        logit_scale=_logit_scale(found, hidden),
         score_cap=found.get("attn_logit_softcapping"),
         logit_cap=found.get("final_logit_softcapping"),
+        clip=found.get("clip_qkv"),
     )  # fmt: skip
 
 
-def _of_text(entries: Mapping[str, Any]) -> tuple[Architecture, dict[str, Any]]:
-    """The decoder's architecture and entries, which a model that is not only one has apart."""
-    inner: Any = entries.get("text_config")
-    if entries.get("model_type") in WHOLE_PROMPT:
-        raise TpuError(
-            f"model_type '{entries['model_type']}' is not supported: its decoder sees all of a "
-            "prompt from each token, not only what is before"
-        )
-    given = cast(Mapping[str, Any], inner) if isinstance(inner, Mapping) else entries
-    kind = architecture(given.get("model_type", entries.get("model_type")))
-    found = {**kind.defaults, **{key: one for key, one in given.items() if one is not None}}
-    if not kind.scaled_with_window:
-        found = {"rope_local_base_freq": found["rope_theta"], **found}
-    tied = entries.get("tie_word_embeddings")
-    return kind, found if tied is None else {**found, "tie_word_embeddings": tied}
+def _logit_scale(found: Mapping[str, Any], hidden: int) -> float:
+    """What logits are times, by the entries that families have for it."""
+    if "dim_model_base" in found:
+        return float(found["dim_model_base"]) / hidden
+    return float(found.get("logit_scale", 1.0)) / float(found.get("logits_scaling", 1.0))
 
 
 def _turning(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.packed_weights import PackedMatrix, quantise
-from xdsl_tpu.frontend.llm.architectures import HEADS, PREFIXES, PROJECTIONS
+from xdsl_tpu.frontend.llm.architectures import HEAD_PREFIXES, Source
 from xdsl_tpu.frontend.llm.config import ModelConfig, read_config, read_json
 from xdsl_tpu.frontend.llm.formats import WeightFormat, suited
 from xdsl_tpu.frontend.llm.quantised import StoredQuantisation, read_packed, stored_quantisation
@@ -19,6 +19,8 @@ from xdsl_tpu.frontend.llm.tensors import Checkpoint
 Floats: TypeAlias = npt.NDArray[np.float32]
 Matrix: TypeAlias = Floats | PackedMatrix
 """[N, K]: y = x @ W.T."""
+Rows: TypeAlias = npt.NDArray[np.int64]
+"""Which rows of a matrix."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,31 @@ class Linear:
 
 
 @dataclass(frozen=True)
+class Norm:
+    """A norm of the last dimension: RMS, or `centred` the LayerNorm, which subtracts the mean.
+
+    A weight of two dimensions has a row for each head.
+    """
+
+    weight: Floats | None
+    bias: Floats | None
+    eps: float
+    centred: bool
+
+    def ordered(self, order: Any) -> "Norm":
+        """The same for elements in another order."""
+        weight, bias = (
+            None if one is None else one[..., order] for one in (self.weight, self.bias)
+        )
+        return replace(self, weight=weight, bias=bias)
+
+
+@dataclass(frozen=True)
 class Layer:
-    """The weights of a decoder layer: matrices by role, by name what norms multiply by."""
+    """The weights of a decoder layer: matrices and norms by role."""
 
     linears: Mapping[str, Linear]
-    norms: Mapping[str, Floats]
+    norms: Mapping[str, Norm]
 
 
 class LanguageModel:
@@ -66,46 +88,69 @@ class LanguageModel:
     def layer(self, index: int) -> Layer:
         """The weights of layer `index`."""
         kind = self.config.architecture
-        linears = {role: self._linear(index, role) for role in PROJECTIONS}
+        linears = {role: self._linear(index, role) for role in kind.projections}
         norms = {
-            name: self._norm(f"{self._layer_prefix(index)}{tensor}")
-            for name, tensor in kind.norms.items()
+            role: self._norm(f"{self._layer_prefix(index)}{tensor}", role)
+            for role, tensor in kind.all_norms.items()
         }
         return Layer(linears, norms)
 
-    def final_norm(self) -> Floats:
-        """Weights of the norm behind the last layer."""
-        return self._norm(f"{self._prefix}norm")
+    def final_norm(self) -> Norm:
+        """The norm behind the last layer."""
+        return self._norm(f"{self._prefix}{self.config.architecture.names.norm}", "final")
 
     def embedding(self) -> Floats:
         """Embeddings of all tokens [vocabulary, hidden], not scaled."""
-        return self._tensors.floats(f"{self._prefix}embed_tokens.weight")
+        return self._tensors.floats(self._embedding)
 
     def head(self) -> Linear:
         """The output matrix [vocabulary, hidden]."""
         matrix = self.embedding() if self.tied else self._tensors.floats(self._head)
-        return Linear(self._packed(matrix, self.format.head_bits))
+        bias = None
+        if "head" in self.config.biased:
+            bias = self._tensors.floats(_bias_of(self._head))
+        return Linear(self._packed(matrix, self.format.head_bits), bias)
 
     @property
     def tied(self) -> bool:
         """Whether the output matrix is that of the embeddings."""
-        return self.config.tied or self._head not in self._tensors
+        said = self.config.tied
+        return self._head not in self._tensors if said is None else said
 
     @property
     def _head(self) -> str:
-        return next((name for name in HEADS if name in self._tensors), HEADS[0])
+        own = self.config.architecture.names.head
+        names = [f"{prefix}{own}.weight" for prefix in HEAD_PREFIXES]
+        return next((name for name in names if name in self._tensors), names[0])
+
+    @property
+    def _embedding(self) -> str:
+        return f"{self._prefix}{self.config.architecture.names.embedding}.weight"
 
     def _layer_prefix(self, index: int) -> str:
-        return f"{self._prefix}layers.{index}."
+        return f"{self._prefix}{self.config.architecture.names.layers}.{index}."
 
-    def _norm(self, name: str) -> Floats:
-        offset = np.float32(self.config.architecture.norm_offset)
-        return self._tensors.floats(f"{name}.weight") + offset
+    def _norm(self, name: str, role: str) -> Norm:
+        kind, config = self.config.architecture, self.config
+        shape, parts = config.normed(role), self._parts(name, role)
+        found: dict[str, Floats] = {
+            one: np.concatenate([self._tensors.floats(f"{part}.{one}") for part in parts])
+            for one in kind.parameters(role)
+        }
+        if "weight" in found:
+            found["weight"] = found["weight"].reshape(shape) + np.float32(kind.norm_offset)
+        return Norm(found.get("weight"), found.get("bias"), config.eps, kind.layer_norms)
+
+    def _parts(self, name: str, role: str) -> list[str]:
+        """The names of a norm's tensors: one for each head, where it says so."""
+        if not _of_heads(name):
+            return [name]
+        return [name.format(head=head) for head in range(self.config.normed(role)[0])]
 
     def _linear(self, index: int, role: str) -> Linear:
         source = self.config.architecture.projections[role]
         name = f"{self._layer_prefix(index)}{source.name}"
-        part = self._part(role, source.of)
+        part = self._part(role, source)
         bias = self._tensors.floats(f"{name}.bias", part) if role in self.config.biased else None
         if self._stored is not None:
             whole = Linear(read_packed(self._tensors, name, self._stored))
@@ -114,12 +159,17 @@ class LanguageModel:
             self._packed(self._tensors.floats(f"{name}.weight", part), self.format.bits), bias
         )
 
-    def _part(self, role: str, fused: tuple[str, ...]) -> slice:
+    def _part(self, role: str, source: Source) -> slice | Rows:
         """The rows of a role in a tensor of several."""
-        if not fused:
+        if not source.of:
             return slice(None)
-        start = sum(map(self.config.rows, fused[: fused.index(role)]))
-        return slice(start, start + self.config.rows(role))
+        groups = self.config.kv_heads if source.by_group else 1
+        sizes = {one: self.config.rows(one) // groups for one in source.of}
+        start = sum(sizes[one] for one in source.of[: source.of.index(role)])
+        if groups == 1:
+            return slice(start, start + sizes[role])
+        first = np.arange(groups) * sum(sizes.values()) + start
+        return (first[:, None] + np.arange(sizes[role])).reshape(-1)
 
     def _packed(self, matrix: Floats, bits: int) -> Matrix:
         rows, columns = matrix.shape
@@ -128,8 +178,10 @@ class LanguageModel:
 
     def _find_prefix(self) -> str:
         """What names of tensors begin with."""
-        found = (one for one in PREFIXES if f"{one}embed_tokens.weight" in self._tensors)
-        return next(found, PREFIXES[0])
+        names = self.config.architecture.names
+        table = f"{names.embedding}.weight"
+        found = (one for one in names.prefixes if f"{one}{table}" in self._tensors)
+        return next(found, names.prefixes[0])
 
     def _check_shapes(self) -> None:
         """Raise TpuError for every matrix and norm that is missing or of another shape."""
@@ -150,23 +202,42 @@ class LanguageModel:
 
     def _expected(self) -> list[tuple[str, tuple[int, ...]]]:
         """Names and shapes of the tensors of a model; packed ones have shapes of their own."""
-        config, found = self.config, list[tuple[str, tuple[int, ...]]]()
+        config, kind = self.config, self.config.architecture
         table = (config.vocabulary, config.hidden)
-        found.append((f"{self._prefix}embed_tokens.weight", table))
-        found.append((f"{self._prefix}norm.weight", (config.hidden,)))
+        found: list[tuple[str, tuple[int, ...]]] = [(self._embedding, table)]
+        found += self._expected_norm(f"{self._prefix}{kind.names.norm}", "final")
         if not self.tied:
             found.append((self._head, table))
+        if "head" in config.biased:
+            found.append((_bias_of(self._head), (config.vocabulary,)))
         for index in range(config.layers):
             prefix = self._layer_prefix(index)
-            for name, tensor in config.architecture.norms.items():
-                found.append((f"{prefix}{tensor}.weight", (config.normed(name),)))
-            for role, source in config.architecture.projections.items():
+            for role, tensor in kind.all_norms.items():
+                found += self._expected_norm(f"{prefix}{tensor}", role)
+            for role, source in kind.projections.items():
                 rows = sum(map(config.rows, source.of or (role,)))
                 if self._stored is None:
                     found.append((f"{prefix}{source.name}.weight", (rows, config.columns(role))))
                 if role in config.biased:
                     found.append((f"{prefix}{source.name}.bias", (rows,)))
         return found
+
+    def _expected_norm(self, name: str, role: str) -> list[tuple[str, tuple[int, ...]]]:
+        shape = self.config.normed(role)
+        return [
+            (f"{part}.{one}", shape[1:] if _of_heads(name) else shape)
+            for part in self._parts(name, role)
+            for one in self.config.architecture.parameters(role)
+        ]
+
+
+def _bias_of(weight: str) -> str:
+    return f"{weight.removesuffix('weight')}bias"
+
+
+def _of_heads(name: str) -> bool:
+    """Whether there is a tensor for each head."""
+    return "{head}" in name
 
 
 def open_model(folder: Path, format: WeightFormat | None = None) -> LanguageModel:

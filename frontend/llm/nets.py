@@ -116,8 +116,7 @@ def _block(net: NetBuilder, model: LanguageModel, block: Block, layer: Layer) ->
     def norm(role: str, value: Value) -> Value:
         if role not in layer.norms:
             return value
-        name = prefix + config.architecture.norms[role]
-        return net.norm(name, value, layer.norms[role], config.eps)
+        return net.norm(prefix + config.architecture.norms[role], value, layer.norms[role])
 
     def residual(role: str, name: str, before: Value, value: Value) -> Value:
         value = norm(role, value)
@@ -131,23 +130,31 @@ def _block(net: NetBuilder, model: LanguageModel, block: Block, layer: Layer) ->
     )
     given = Attending(norm("attention_in", x), cosine, sine, mask, cache)
     found = attention(net, model, block.index, layer, given)
+    before = x
     x = residual("attention_out", f"{prefix}self_attn.o_proj.add", x, found.output)
-    y = _mlp(net, model, prefix, layer, norm("mlp_in", x))
+    y = x
+    if config.architecture.parallel:
+        y = before if "mlp_in" in layer.norms else given.x
+    y = _mlp(net, model, prefix, layer, norm("mlp_in", y))
     x = residual("mlp_out", f"{prefix}mlp.down_proj.add" if last else "output_states", x, y)
     if final is not None:
-        x = net.norm("output_states", x, final, config.eps, "model.norm.weight")
+        x = net.norm("output_states", x, final, "model.norm")
     return net.finish([x, found.keys, found.values])
 
 
 def _mlp(net: NetBuilder, model: LanguageModel, prefix: str, layer: Layer, x: Value) -> Value:
-    """down(activation(gate(x)) * up(x))."""
-    name = f"{prefix}mlp"
+    """down(activation(gate(x)) * up(x)), or without a gate down(activation(up(x)))."""
+    name, down = f"{prefix}mlp", layer.linears["down"]
+    if "gate" not in layer.linears:
+        up = net.linear(f"{name}.up_proj", layer.linears["up"], x)
+        up = net.activation(f"{name}.up_proj", model.config.activation, up)
+        return net.linear(f"{name}.down_proj", down, up)
     gate = net.linear(f"{name}.gate_proj", layer.linears["gate"], x)
     gate = net.activation(f"{name}.gate_proj", model.config.activation, gate)
     up = net.linear(f"{name}.up_proj", layer.linears["up"], x)
     shape = net.shape(up)
     y = net.op(top.MulOp, f"{name}.up_proj.mul", [gate, up], shape)
-    return net.linear(f"{name}.down_proj", layer.linears["down"], y)
+    return net.linear(f"{name}.down_proj", down, y)
 
 
 def prefill_mask(length: int, window: int | None) -> Floats:

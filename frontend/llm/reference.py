@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from xdsl_tpu.frontend.llm.architectures import HeadNorms
 from xdsl_tpu.frontend.llm.config import ModelConfig
-from xdsl_tpu.frontend.llm.model import LanguageModel, Layer
+from xdsl_tpu.frontend.llm.model import LanguageModel, Layer, Linear, Norm
 from xdsl_tpu.frontend.llm.rotary import Rotary
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -25,10 +25,14 @@ class Reference:
     def __init__(self, model: LanguageModel, dtype: Any = np.float32) -> None:
         self.config: ModelConfig = model.config
         self._dtype = np.dtype(dtype)
-        self._layers = [_in(dtype, model.layer(index)) for index in range(self.config.layers)]
+        layers = [model.layer(index) for index in range(self.config.layers)]
+        self._layers = [_in(dtype, layer) for layer in layers]
+        self._norms = [layer.norms for layer in layers]
         self._embedding = model.embedding().astype(dtype)
-        self._final = model.final_norm().astype(dtype)
-        self._head = model.head().floats().astype(dtype)
+        self._final = model.final_norm()
+        head = model.head()
+        self._head = head.floats().astype(dtype)
+        self._head_bias = _bias(head, dtype)
         self.keys: list[Floats] = []
         self.values: list[Floats] = []
 
@@ -44,37 +48,48 @@ class Reference:
         config = self.config
         x = self._embedding[np.asarray(ids)] * self._dtype.type(config.embedding_scale)
         self.keys, self.values = [], []
-        for index, layer in enumerate(self._layers):
-            scale = self._dtype.type(config.residual_scale)
-            y = _maybe_normed(x, layer, "attention_in", config.eps)
-            y = self._attention(y, layer, index, length or len(ids))
-            x = x + scale * _maybe_normed(y, layer, "attention_out", config.eps)
-            y = _maybe_normed(x, layer, "mlp_in", config.eps)
-            gate = ACTIVATIONS[config.activation](y @ layer["gate"].T + layer["gate_bias"])
-            y = (gate * (y @ layer["up"].T + layer["up_bias"])) @ layer["down"].T
-            y = y + layer["down_bias"]
-            x = x + scale * _maybe_normed(y, layer, "mlp_out", config.eps)
-        return _normed(x, self._final, config.eps)
+        scale = self._dtype.type(config.residual_scale)
+        for index, (layer, norms) in enumerate(zip(self._layers, self._norms, strict=True)):
+            read = _maybe_normed(x, norms, "attention_in")
+            y = self._attention(read, layer, index, length or len(ids))
+            attended = x + scale * _maybe_normed(y, norms, "attention_out")
+            if not config.architecture.parallel:
+                read = _maybe_normed(attended, norms, "mlp_in")
+            elif "mlp_in" in norms:
+                read = _maybe_normed(x, norms, "mlp_in")
+            y = self._mlp(read, layer)
+            x = attended + scale * _maybe_normed(y, norms, "mlp_out")
+        return _normed(x, self._final)
+
+    def _mlp(self, x: Floats, layer: Mapping[str, Floats]) -> Floats:
+        act = ACTIVATIONS[self.config.activation]
+        up = x @ layer["up"].T + layer["up_bias"]
+        gated = "gate" in layer
+        made = act(x @ layer["gate"].T + layer["gate_bias"]) * up if gated else act(up)
+        return made @ layer["down"].T + layer["down_bias"]
 
     def _read_out(self, states: Floats) -> Floats:
         found = (states * self._dtype.type(self.config.logit_scale)) @ self._head.T
-        return _capped(found, self.config.logit_cap)
+        return _capped(found + self._head_bias, self.config.logit_cap)
 
     def _attention(self, x: Floats, layer: Mapping[str, Floats], index: int, length: int) -> Floats:
         config, rows = self.config, len(x)
-        norms, rotary = config.architecture.head_norms, config.rotary[index]
+        kind, rotary = config.architecture.head_norms, config.rotary[index]
+        norms = self._norms[index]
         heads: dict[str, Floats] = {}
         for role in ("q", "k", "v"):
             made = x @ layer[role].T + layer[f"{role}_bias"]
-            if norms is HeadNorms.OF_ALL:
-                made = _maybe_normed(made, layer, f"{role}_norm", config.eps)
+            if config.clip is not None:
+                made = np.clip(made, -config.clip, config.clip)
+            if kind is HeadNorms.OF_ALL:
+                made = _maybe_normed(made, norms, f"{role}_norm")
             heads[role] = made.reshape(rows, -1, config.head_dim)
         for role in ("q", "k"):
-            if norms is HeadNorms.OF_EACH:
-                heads[role] = _maybe_normed(heads[role], layer, f"{role}_norm", config.eps)
+            if kind in (HeadNorms.OF_EACH, HeadNorms.OWN):
+                heads[role] = _maybe_normed(heads[role], norms, f"{role}_norm")
             heads[role] = _turned(heads[role], rotary, length)
-            if norms is HeadNorms.BEHIND_ROTARY:
-                heads[role] = _maybe_normed(heads[role], layer, f"{role}_norm", config.eps)
+            if kind is HeadNorms.BEHIND_ROTARY:
+                heads[role] = _maybe_normed(heads[role], norms, f"{role}_norm")
         self.keys.append(heads["k"])
         self.values.append(heads["v"])
         shared = np.arange(config.heads) * config.kv_heads // config.heads
@@ -92,22 +107,34 @@ def seen(rows: int, window: int | None) -> npt.NDArray[np.bool_]:
 
 
 def _in(dtype: Any, layer: Layer) -> dict[str, Floats]:
-    """All arrays of a layer by name; absent biases are 0."""
-    found: dict[str, Floats] = {name: norm.astype(dtype) for name, norm in layer.norms.items()}
+    """Matrices and biases of a layer by name; absent biases are 0."""
+    found: dict[str, Floats] = {}
     for role, linear in layer.linears.items():
         found[role] = linear.floats().astype(dtype)
-        found[f"{role}_bias"] = (
-            np.zeros(1, dtype) if linear.bias is None else linear.bias.astype(dtype)
-        )
+        found[f"{role}_bias"] = _bias(linear, dtype)
     return found
 
 
-def _normed(x: Floats, weight: Floats, eps: float) -> Floats:
-    return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps) * weight
+def _bias(linear: Linear, dtype: Any) -> Floats:
+    bias = np.zeros(1, np.float32) if linear.bias is None else linear.bias
+    return bias.astype(dtype)
 
 
-def _maybe_normed(x: Floats, layer: Mapping[str, Floats], name: str, eps: float) -> Floats:
-    return _normed(x, layer[name], eps) if name in layer else x
+def _normed(x: Floats, norm: Norm) -> Floats:
+    """The norm of the last dimension, in the type of x."""
+    dtype: Any = x.dtype
+    if norm.centred:
+        x = x - np.mean(x, axis=-1, keepdims=True)
+    x = x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + norm.eps)
+    if norm.weight is not None:
+        x = x * norm.weight.astype(dtype)
+    if norm.bias is not None:
+        x = x + norm.bias.astype(dtype)
+    return x
+
+
+def _maybe_normed(x: Floats, norms: Mapping[str, Norm], name: str) -> Floats:
+    return _normed(x, norms[name]) if name in norms else x
 
 
 def _turned(x: Floats, rotary: Rotary, length: int) -> Floats:
@@ -145,8 +172,15 @@ def _gelu(x: Floats) -> Floats:
     return 0.5 * x * (1 + np.vectorize(erf)(x / np.sqrt(2)))
 
 
+def _relu(x: Floats) -> Floats:
+    return np.maximum(x, 0)
+
+
 ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "silu": _silu,
     "gelu": _gelu,
     "gelu_pytorch_tanh": _gelu_tanh,
+    "gelu_new": _gelu_tanh,
+    "relu": _relu,
+    "relu2": lambda x: _relu(x) ** 2,
 }

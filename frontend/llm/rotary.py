@@ -44,6 +44,8 @@ class Rotary:
             "ntk": self.positions * factor,
             "yarn": _original(self) * factor,
         }
+        if self.scaling.get("llama_4_scaling_beta"):
+            return int(_original(self))  # beyond, queries of later positions are larger
         return max(self.positions, int(grown.get(self.kind, 0)))
 
     def still(self) -> "Rotary":

@@ -15,6 +15,7 @@ from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm.config import read_json
 
 Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 
@@ -84,7 +85,7 @@ class Checkpoint(Mapping[str, Array]):
             raise TpuError(f"{self.folder}: no tensor '{name}' in its .safetensors files")
         return self._entries[name].shape
 
-    def floats(self, name: str, rows: slice = slice(None)) -> npt.NDArray[np.float32]:
+    def floats(self, name: str, rows: slice | Rows = slice(None)) -> npt.NDArray[np.float32]:
         """Some rows of a float tensor as float32. Raises TpuError for NaN and infinity."""
         stored = self[name][rows]
         if self._entries[name].dtype == "BF16":

@@ -58,6 +58,13 @@ def test_packed_weights(tmp_path: Path, quantize: str, head: str, symmetric: boo
     assert np.abs(expected - plain).max() > 1e-3
 
 
+def test_a_packed_output_matrix_with_a_bias(tmp_path: Path) -> None:
+    chosen = WeightFormat("W8F16", group=32, head="W8")
+    model = open_model(write(tmp_path, "phi"), chosen)
+    found = logits(model, IDS[:12], prompt=10, length=16)
+    np.testing.assert_allclose(found, Reference(model).logits(IDS[:12])[-3:], atol=3e-5)
+
+
 def test_float64_agrees(tmp_path: Path) -> None:
     model = open_model(write(tmp_path, "gemma3"))
     double = Reference(model, np.float64).logits(IDS)

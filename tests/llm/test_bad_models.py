@@ -59,7 +59,7 @@ Q_PROJ = "model.layers.0.self_attn.q_proj.weight"
 NO_LAYER_TYPES = {"layer_types": ["full_attention"], "sliding_window": 8}
 CASES: dict[str, tuple[Callable[[Path], None], str]] = {
     "architecture": (changed(model_type="mamba"), "model_type 'mamba' is not supported"),
-    "activation": (changed(hidden_act="relu"), "activation 'relu'"),
+    "activation": (changed(hidden_act="mish"), "activation 'mish'"),
     "part": (
         changed(text_config={"model_type": "mllama_text_model"}),
         "'mllama_text_model' is not",
@@ -83,6 +83,7 @@ CASES: dict[str, tuple[Callable[[Path], None], str]] = {
     "weights": (without("model.safetensors"), "no .safetensors files"),
     "shape": (other_weights(Q_PROJ, np.zeros((64, 32), np.float32)), "config.json says"),
     "tensor": (other_weights(Q_PROJ, None), f"model: no tensor '{Q_PROJ}'"),
+    "head": (other_weights("lm_head.weight", None), "model: no tensor 'lm_head.weight'"),
     "kind": (other_weights(Q_PROJ, np.zeros((64, 64), np.int32)), "not floats"),
     "nan": (other_weights(Q_PROJ, np.full((64, 64), np.nan, np.float32)), "holds NaN"),
     "cut": (cut, "cannot be read"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.frontend.llm.config import ModelConfig, model_config
 
 SIZES: dict[str, Any] = {
@@ -74,3 +75,50 @@ def test_olmo_3_scales_where_there_is_no_window() -> None:
 )
 def test_layers_that_do_not_turn(entries: dict[str, Any], expected: list[bool]) -> None:
     assert turning(model_config({**SIZES, **entries})) == expected
+
+
+def test_older_names_of_gpt_neox() -> None:
+    """As the files of Pythia have them."""
+    own = {**SIZES, "model_type": "gpt_neox", "layer_norm_eps": 1e-5, "rotary_pct": 0.5,
+           "rotary_emb_base": 500, "num_key_value_heads": None}  # fmt: skip
+    config = model_config(own)
+    assert (config.rotary[0].dim, config.rotary[0].theta) == (8, 500)
+    assert (config.eps, config.kv_heads) == (1e-5, 4)
+    assert config.architecture.parallel
+    assert not model_config({**own, "use_parallel_residual": False}).architecture.parallel
+
+
+def test_cohere_2_turns_in_layers_with_a_window() -> None:
+    config = model_config({**SIZES, "model_type": "cohere2", "layer_norm_eps": 1e-5})
+    assert config.windows == (4096, 4096, 4096, None)
+    assert turning(config) == [True, True, True, False]
+    assert config.logit_scale == 0.0625
+
+
+def test_ministral_3_reaches_as_far_as_its_queries_keep_their_scale() -> None:
+    rotary = {"rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0,
+              "original_max_position_embeddings": 32, "llama_4_scaling_beta": 0.1}  # fmt: skip
+    config = model_config({**SIZES, "model_type": "ministral3", "rope_parameters": rotary})
+    assert config.rotary[0].reach == 32
+
+
+REFUSED = {
+    "alibi": ({"model_type": "llama", "alibi": True}, "'alibi' is True in a model of 'llama'"),
+    "experts": ({"model_type": "arcee", "num_experts": 8}, "mixtures of experts"),
+    "gate": ({"model_type": "cohere", "use_gated_activation": False}, "MLP without gate"),
+    "in turn": ({"model_type": "cohere2", "use_parallel_block": False}, "one behind the other"),
+    "query norms": ({"model_type": "cohere2", "use_qk_norm": True}, "norms of queries and keys"),
+    "no window": ({"model_type": "cohere2", "sliding_window": None}, "must have a window"),
+    "norms": ({"model_type": "starcoder2", "norm_type": "rms_norm"}, "norms are LayerNorms"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_variations_that_are_refused(case: str) -> None:
+    entries, message = REFUSED[case]
+    with pytest.raises(TpuError, match=message):
+        model_config({**SIZES, **entries})
+
+
+def test_one_expert_is_an_mlp() -> None:
+    assert model_config({**SIZES, "model_type": "hunyuan_v1_dense", "num_experts": 1}).heads == 4

@@ -92,6 +92,13 @@ def test_layers_alike_are_compiled_once_and_each_has_its_weights(tmp_path: Path)
     agrees(model, tmp_path / "out", IDS[:8], 5)
 
 
+def test_layer_norms_and_an_ungated_mlp_beside_attention(tmp_path: Path) -> None:
+    """Phi-2 has biases everywhere, also of the output matrix."""
+    model = write(tmp_path / "model", "phi")
+    compile_llm(model, tmp_path / "out", None, Stages(LENGTH), "bm1684x")
+    agrees(model, tmp_path / "out", IDS[:8], 4)
+
+
 def test_where_keys_and_values_lie(llama: Path) -> None:
     """The new row of a decoding net lies right behind its history, apart from the arena."""
     program = Bmodel(llama / "model.bmodel").read("block_cache_0")

@@ -30,7 +30,9 @@ def values(name: str, shape: tuple[int, ...], zero_centred_norms: bool) -> Float
     """The weights of a tensor: numbers that bf16 holds, from a seed that its name gives."""
     generator = np.random.default_rng(zlib.crc32(name.encode()))
     normal = generator.standard_normal(shape, np.float32)
-    if "norm" in name:
+    if "norm" in name and name.endswith("bias"):
+        found = normal * 0.2
+    elif "norm" in name:
         found = normal * 0.3 + (0 if zero_centred_norms else 1)
     elif name.endswith("bias"):
         found = normal * 0.25
@@ -40,10 +42,15 @@ def values(name: str, shape: tuple[int, ...], zero_centred_norms: bool) -> Float
     return bits.view(np.float32)
 
 
+def zero_centred(model_type: str) -> bool:
+    """Whether weights of norms are what they have above 1."""
+    return model_type.startswith(("gemma", "vaultgemma", "nemotron"))
+
+
 def weights(model: Mapping[str, Any]) -> dict[str, Floats]:
     """All weights of a model."""
-    gemma = model["config"]["model_type"].startswith("gemma")
-    return {name: values(name, tuple(shape), gemma) for name, shape in model["tensors"].items()}
+    zero = zero_centred(model["config"]["model_type"])
+    return {name: values(name, tuple(shape), zero) for name, shape in model["tensors"].items()}
 
 
 def save(tensors: Mapping[str, npt.NDArray[Any]], path: Path, uint16: str = "BF16") -> None:

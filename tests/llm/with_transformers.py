@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers as t
-from tests.llm.tiny import DATA, IDS, values
+from tests.llm.tiny import DATA, IDS, values, zero_centred
 
 COMMON: dict[str, Any] = {
     "vocab_size": 96, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
@@ -26,6 +26,7 @@ LONG = {
     "short_factor": [1 + 0.1 * i for i in range(8)],
     "long_factor": [1.5 + 0.7 * i for i in range(8)],
 }
+EPS = {"layer_norm_eps": 1e-3}
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "llama": (t.LlamaConfig, {}),
     "llama_bias": (
@@ -106,6 +107,42 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "ernie4_5": (t.Ernie4_5Config, {"head_dim": 32, "use_bias": True}),
     "glm": (t.GlmConfig, {"head_dim": 32}),
     "glm4": (t.Glm4Config, {"head_dim": 32}),
+    "starcoder2": (t.Starcoder2Config, {"norm_epsilon": 1e-3, "sliding_window": 8}),
+    "starcoder2_plain": (
+        t.Starcoder2Config, {"use_bias": False, "hidden_act": "gelu", "sliding_window": None}
+    ),
+    "stablelm": (t.StableLmConfig, {**EPS, "use_qkv_bias": True}),
+    "stablelm_parallel": (
+        t.StableLmConfig, {**EPS, "use_parallel_residual": True, "qk_layernorm": True}
+    ),
+    "phi": (t.PhiConfig, EPS),
+    "phi_norms": (t.PhiConfig, {**EPS, "qk_layernorm": True, "hidden_act": "relu"}),
+    "cohere": (t.CohereConfig, {**EPS, "attention_bias": True}),
+    "cohere_norms": (t.CohereConfig, {**EPS, "use_qk_norm": True, "tie_word_embeddings": False}),
+    "cohere2": (
+        t.Cohere2Config,
+        {**EPS, "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]},
+    ),
+    "nemotron": (t.NemotronConfig, {"norm_eps": 1e-3, "head_dim": 32}),
+    "nemotron_bias": (t.NemotronConfig, {"attention_bias": True, "mlp_bias": True}),
+    "arcee": (t.ArceeConfig, {"attention_bias": True, "mlp_bias": True}),
+    "gpt_neox": (t.GPTNeoXConfig, {**EPS, "num_key_value_heads": 4}),
+    "gpt_neox_in_turn": (
+        t.GPTNeoXConfig,
+        {"num_key_value_heads": 4, "use_parallel_residual": False, "attention_bias": False},
+    ),
+    "ministral3": (
+        t.Ministral3Config,
+        {"head_dim": 32,
+         "rope_parameters": {"rope_type": "yarn", "rope_theta": 1e6, "factor": 2.0,
+                             "original_max_position_embeddings": 32, "beta_fast": 32.0,
+                             "beta_slow": 1.0, "llama_4_scaling_beta": 0.1}},
+    ),
+    "vaultgemma": (
+        t.VaultGemmaConfig, {"head_dim": 32, "sliding_window": 8, "query_pre_attn_scalar": 24}
+    ),
+    "olmo": (t.OlmoConfig, {}),
+    "olmo_clip": (t.OlmoConfig, {"clip_qkv": 0.8}),
 }  # fmt: skip
 VISION = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "depth": 1,
           "num_attention_heads": 2, "num_heads": 2, "image_size": 28, "patch_size": 14,
@@ -132,6 +169,11 @@ def scaled(name: str) -> float:
     return next((factor for part, factor in parts.items() if part in name), 1.0)
 
 
+def published(name: str, key: str) -> str:
+    """The name of a tensor in a file, where it is not that in memory."""
+    return key.replace("lm_head", "embed_out") if name.startswith("gpt_neox") else key
+
+
 def made(name: str) -> Any:
     """A model, its weights whatever they are at first."""
     eager = {"attn_implementation": "eager"}
@@ -150,11 +192,12 @@ def main() -> None:
         model = made(name).float().eval()
         shapes: dict[str, list[int]] = {}
         with torch.no_grad():
-            for key, parameter in model.named_parameters():
+            for own, parameter in model.named_parameters():
+                key = published(name, own)
                 if "vis" in key or "projector" in key:
                     continue
                 shapes[key] = list(parameter.shape)
-                array = values(key, tuple(parameter.shape), name.startswith("gemma"))
+                array = values(key, tuple(parameter.shape), zero_centred(name))
                 factor = scaled(key) if name == "minicpm" else 1.0
                 parameter.copy_(torch.tensor(array * np.float32(factor)))
             logits[name] = model(input_ids=torch.tensor([IDS])).logits[0].numpy().astype(np.float32)
