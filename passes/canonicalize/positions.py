@@ -165,14 +165,8 @@ def _joined(
         kind = tensor_like(parts[0], sizes)
         return add(top.ConcatOp.make(name, parts, result_types=[kind], axis=axis))
 
-    queries, keys = product.input, product.right
+    (queries, of_queries), keys = _unscaled(product.input), product.right
     *batch, rows, _ = shape_of(queries)
-    if factor != 1:
-        name = derived_name(op, "_r_scaled")
-        scaled = top.MulConstOp.make(
-            name, (queries,), result_types=[queries.type], const_val=factor, do_relu=False
-        )
-        queries = add(scaled)
     seen = [
         add(reshape(derived_name(op, f"_r_term{number}"), term, (*batch, rows, len(choice))))
         for number, (term, choice) in enumerate(zip(terms, choices, strict=True))
@@ -180,7 +174,15 @@ def _joined(
     left = joined(derived_name(op, "_r_queries"), (queries, *seen), len(batch) + 1)
     ones = np.concatenate(choices)
     turned = _turned(keys)
-    source = keys if turned is None else turned.input
+    source, of_keys = _unscaled(keys if turned is None else turned.input)
+    factor *= of_queries * of_keys
+    if factor != 1:
+        # the keys', as a queries' projection may be read for the terms, too
+        name = derived_name(op, "_r_scaled")
+        scaled = top.MulConstOp.make(
+            name, (source,), result_types=[source.type], const_val=factor, do_relu=False
+        )
+        source = add(scaled)
     ones = ones if turned is None else ones.T
     whole = np.broadcast_to(ones, (*batch, *ones.shape))
     weight = add(make_weight(op, derived_name(op, "_r_ones"), np.ascontiguousarray(whole)))
@@ -197,6 +199,14 @@ def _joined(
     if shape_of(scores) != shape_of(op.input):
         add(reshape(derived_name(op, "_r_seen"), scores, shape_of(op.input)))
     return made
+
+
+def _unscaled(value: SSAValue) -> tuple[SSAValue, float]:
+    """What a value is a multiple of, and the factor."""
+    scaled = value.owner
+    if isinstance(scaled, top.MulConstOp) and not has_relu(scaled):
+        return scaled.input, scaled.const_val.value.data
+    return value, 1.0
 
 
 def _turned(keys: SSAValue) -> top.PermuteOp | None:

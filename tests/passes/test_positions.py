@@ -63,6 +63,26 @@ def test_short_rows_are_not_written_out(spelling: str) -> None:
     assert not {"Add", "Tile"} & set(kinds(after))
 
 
+def test_factors_are_those_of_the_keys() -> None:
+    """Queries may be read for the terms, too, as they are without the factor."""
+    net = Net()
+    given = net.input("q", HEADS, KEYS, SIZE), net.input("k", HEADS, SIZE, KEYS)
+    q, k = (
+        net.op(top.MulConstOp, f"{name}s", (one,), const_val=factor)
+        for name, one, factor in zip("qk", given, (0.5, 0.25), strict=True)
+    )
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    terms = net.op(top.AddOp, "sum", (scores, net.input("term", HEADS, KEYS, 1)))
+    shares = net.op(top.SoftmaxOp, "y", (terms,), axis=2)
+    after = assert_same_numbers(net.module(shares), "canonicalize")
+    (scores_after,) = ops_of(after, top.MatMulOp)
+    queries = scores_after.input.owner
+    assert isinstance(queries, top.ConcatOp)
+    assert isinstance(queries.inputs[0].owner, top.InputOp)
+    (scaled,) = ops_of(after, top.MulConstOp)
+    assert scaled.const_val.value.data == 0.125
+
+
 def test_few_scores_stay() -> None:
     after = assert_same_numbers(attention("one by one", side=8), "canonicalize")
     assert kinds(after).count("Add") == 2
