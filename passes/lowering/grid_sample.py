@@ -90,30 +90,73 @@ def _stacked(grid: SSAValue) -> list[SSAValue]:
 
 def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """sampled_sum(t, g, w) -> the sum of Gather(t, index) * weight * w over taps and positions of a
-    query.
+    query, or a product with all pixels where that is cheaper.
 
     The first positions of all queries come first, then all second ones, so that what is added
-    lies in the same lane; queries lie over as many lanes as divide them.
+    lies in the same lane.
     """
     assert isinstance(op, top.SampledSumOp)
     do, (points, batch, queries) = Steps(op, ctx), shape_of(op.weights)
     channels, count = shape_of(op.table)[1], batch * queries
-    lanes = max(lane for lane in range(1, ctx.lanes.count + 1) if count % lane == 0)
-    seen = (points, lanes, count // lanes)
     axes = _axes(do, op, (op.height.value.data, op.width.value.data))
     found = of_table(do, op, axes)
-    if found is not None:
-        return [do.last(tpu.ReshapeOp, [found], ctx.element, shape=[batch, queries, channels])]
-    grid = do.reshaped("grid", ctx.as_type(op.grid, F32), (2 * points, *seen[1:]), F32)
-    columns = [
-        do.part(f"{axis.label}_positions", grid, 0, ((1 - number) * points, points))
-        for number, axis in enumerate(axes)
-    ]
-    images = np.tile(np.repeat(np.arange(batch), queries), points).reshape(seen)
-    starts = op.first.value.data + images * op.image_step.value.data
-    table = ctx.as_type(op.table, ctx.element)
-    reads = _reads(do, _Pixels(table, starts, op.pixel_step.value.data), axes, columns)
-    given = do.reshaped("weights", ctx.as_type(op.weights, F32), seen, F32)
+    if found is None:
+        lanes = _lanes(count, ctx.lanes.count)
+        seen = (points, lanes, -(-count // lanes))
+        grid = _spread(do, "grid", ctx.as_type(op.grid, F32), (2 * points, *seen[1:]), count)
+        columns = [
+            do.part(f"{axis.label}_positions", grid, 0, ((1 - number) * points, points))
+            for number, axis in enumerate(axes)
+        ]
+        images = np.pad(np.repeat(np.arange(batch), queries), (0, math.prod(seen[1:]) - count))
+        starts = op.first.value.data + images * op.image_step.value.data
+        pixels = _Pixels(
+            ctx.as_type(op.table, ctx.element),
+            np.tile(starts, points).reshape(seen),
+            op.pixel_step.value.data,
+        )
+        weights = _spread(do, "weights", ctx.as_type(op.weights, F32), seen, count)
+        total = _weighted(do, weights, _reads(do, pixels, axes, columns), channels)
+        found = _over_points(do, total)
+        if math.prod(seen[1:]) > count:
+            rows = (math.prod(seen[1:]), channels)
+            found = do.part("given", do.reshaped("all", found, rows, ctx.element), 0, (0, count))
+    return [do.last(tpu.ReshapeOp, [found], ctx.element, shape=[batch, queries, channels])]
+
+
+def _lanes(count: int, lanes: int) -> int:
+    """Over how many lanes queries lie: as many as divide them, or all, and some queries that are
+    not there, where these are few and lanes would else be idle."""
+    dividing = max(lane for lane in range(1, lanes + 1) if count % lane == 0)
+    return lanes if count >= _MANY * lanes and dividing < _BUSY * lanes else dividing
+
+
+_MANY, _BUSY = 4, 0.8
+"""Queries per lane of which one more does not matter; the part of the lanes that should work."""
+
+
+def _spread(
+    do: Steps, label: str, value: SSAValue, shape: tuple[int, int, int], count: int
+) -> SSAValue:
+    """`count` numbers of each position as lines of so many in each lane, with zeros behind them."""
+    flat, (first, lanes, each) = do.reshaped(f"{label}_rows", value, (shape[0], count), F32), shape
+    if lanes * each > count:
+        none = [do.ctx.none()] * 4
+        paddings = [0, 0, 0, lanes * each - count]
+        flat = do.step(
+            f"{label}_filled", tpu.PadOp, [flat, *none], (first, lanes * each), paddings=paddings
+        )
+    return do.reshaped(label, flat, shape, F32)
+
+
+def _weighted(
+    do: Steps,
+    given: SSAValue,
+    reads: Sequence[tuple[SSAValue | None, SSAValue]],
+    channels: int,
+) -> SSAValue:
+    """The sum of all taps of each position, times the weight given for it."""
+    seen, element = shape_of(given), do.ctx.element
     size = (*seen, channels)
     total: SSAValue | None = None
     for number, (weight, read) in enumerate(reads):
@@ -121,19 +164,24 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
             given if weight is None else do.step(f"w{number}", tpu.MulOp, [weight, given], seen)
         )
         column = do.reshaped(f"column{number}", weight, (*seen, 1), F32)
-        rows = do.reshaped(f"rows{number}", read, size, ctx.element)
-        part = do.step(f"weighted{number}", tpu.MulOp, [rows, column], size, ctx.element)
+        rows = do.reshaped(f"rows{number}", read, size, element)
+        part = do.step(f"weighted{number}", tpu.MulOp, [rows, column], size, element)
         if total is not None:
-            part = do.step(f"total{number}", tpu.AddOp, [total, part], size, ctx.element)
+            part = do.step(f"total{number}", tpu.AddOp, [total, part], size, element)
         total = part
     assert total is not None
-    found = total
+    return total
+
+
+def _over_points(do: Steps, total: SSAValue) -> SSAValue:
+    """The sum over the first dimension."""
+    points, found = shape_of(total)[0], total
     for point in range(points):
         part = total if points == 1 else do.part(f"point{point}", total, 0, (point, 1))
         if point:
-            part = do.step(f"sum{point}", tpu.AddOp, [found, part], shape_of(part), ctx.element)
+            part = do.step(f"sum{point}", tpu.AddOp, [found, part], shape_of(part), do.ctx.element)
         found = part
-    return [do.last(tpu.ReshapeOp, [found], ctx.element, shape=[batch, queries, channels])]
+    return found
 
 
 @dataclass(frozen=True)

@@ -84,13 +84,15 @@ def is_cheaper(do: Steps, samples: Samples, axes: Sequence[Axis]) -> bool:
     taps = 1 if axes[0].mode == NEAREST else 4
     groups = samples.images * ceil(samples.rows / chip.lanes) * samples.heads
     count = samples.images * samples.rows * samples.heads * samples.points
-    read = taps * samples.columns * width / chip.gather_bytes_per_cycle + INDEX
-    held = size * width * 2 + ceil(size / chip.lanes) * 2 * samples.heads * columns * width
+    read = taps * samples.columns * width / chip.gather_bytes_per_cycle
+    sides = samples.points * (WORD + 2 * width) * max(axis.size for axis in axes)
+    pixels = ceil(size / chip.lanes) * samples.heads * columns * width
+    held = 2 * (size * width + pixels) + sides
     if held > chip.local_bytes * SHARE:
         return False
     # one operand of three, on the average: the others come of what has rows in lanes already
     spread = samples.images * samples.rows * chip.ddr_row_bytes / chip.load_bytes_per_cycle
-    return groups * _cycles(samples, axes, width, columns, chip) + spread < count * read
+    return groups * _cycles(samples, axes, width, columns, chip) + spread < count * (read + INDEX)
 
 
 def _cycles(samples: Samples, axes: Sequence[Axis], width: int, columns: int, chip: Chip) -> float:

@@ -10,6 +10,7 @@ from tests.passes.test_lowering_ops import TOLERANCE, lowered
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.passes.pipeline import make_pass
+from xdsl_tpu.passes.tensors import shape_of
 
 ZEROS, BORDER, REFLECTION = range(3)
 BILINEAR, NEAREST, CUBIC = range(3)
@@ -78,6 +79,7 @@ def test_small_images(mode: int, padding: int, align: bool) -> None:
         pytest.param(sampled_sum(3, (42, 1)), id="few rows of a sum"),
         pytest.param(sampled_sum(128, (50, 1)), id="images apart from each other"),
         pytest.param(sampled_sum(128, (1, 4)), id="pixels apart from each other"),
+        pytest.param(sampled_sum(359, (1, 4)), id="rows that few lanes divide"),
     ],
 )
 def test_others_are_read_by_an_index(sample: Sample) -> None:
@@ -94,6 +96,17 @@ def test_sums(steps: tuple[int, int], first: int, pixels: int) -> None:
     assert tpu.SampledSumOp in made_of(sample)
     assert tpu.GatherOp not in made_of(sample)
     assert_close(sample)
+
+
+@pytest.mark.parametrize(("rows", "lanes"), [(359, 64), (64, 64), (70, 42), (72, 54), (5, 15)])
+def test_rows_lie_over_most_lanes(rows: int, lanes: int) -> None:
+    """Three images of so many rows: a divisor of them, or all lanes and rows to fill them."""
+    module, _ = module_of(sampled_sum(rows, (1, 4)))
+    make_pass("convert-top-to-tpu", "mode=F16 chip=bm1684x").apply(make_context(), module)
+    gathers = [op for op in module.walk() if isinstance(op, tpu.GatherOp)]
+    assert gathers
+    shapes = {shape_of(op.output) for op in module.walk() if isinstance(op, tpu.AddOp)}
+    assert {shape[1] for shape in shapes} == {lanes}
 
 
 def test_in_f32_sooner_by_an_index() -> None:
