@@ -20,7 +20,11 @@ from xdsl_tpu.passes.lane_prices import (
     even_parts,
     rearranged,
 )
-from xdsl_tpu.passes.layer_group.base_groups import computing_ops, why_not_local
+from xdsl_tpu.passes.layer_group.base_groups import (
+    computing_ops,
+    computing_readers,
+    why_not_local,
+)
 from xdsl_tpu.passes.tensors import (
     element_bytes,
     is_weight,
@@ -61,7 +65,7 @@ def load_evenly(block: Block, chip: Chip) -> None:
 def _load_evenly(value: SSAValue, block: Block, chip: Chip) -> None:
     if not is_short(value):
         return
-    readers = [op for op in computing_ops(block) if value in op.operands and _is_local(op)]
+    readers = [op for op in computing_readers(value, block) if _is_local(op)]
     casts = [op for op in readers if _narrows(op)]
     others = [op for op in readers if op not in casts]
     for cast in casts:

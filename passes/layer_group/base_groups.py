@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tpu.backend.leaves import sliced_kernel
 from xdsl_tpu.dialects import top, tpu
@@ -33,6 +33,13 @@ class BaseGroup:
 def computing_ops(block: Block) -> list[Operation]:
     """The ops of a function that compute something, in order."""
     return [op for op in block.ops if not isinstance(op, _NOT_COMPUTED)]
+
+
+def computing_readers(value: SSAValue, block: Block) -> list[Operation]:
+    """Those of them that read a value, in order."""
+    found = {use.operation for use in value.uses}
+    found = {op for op in found if op.parent is block and not isinstance(op, _NOT_COMPUTED)}
+    return list(found) if len(found) < 2 else [op for op in block.ops if op in found]
 
 
 def ordered_ops(block: Block) -> list[Operation]:
