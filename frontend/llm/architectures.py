@@ -1,4 +1,4 @@
-"""Decoder architectures as data: where a checkpoint keeps what, and in what they differ.
+"""Decoder architectures: where a checkpoint keeps what, and in what they differ.
 
 A decoder layer is, for all of them,
 
@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any
-
-from xdsl_tpu.dialects.errors import TpuError
 
 
 @dataclass(frozen=True)
@@ -74,13 +72,23 @@ HEAD_NORMS = {"q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"}
 
 LAYER_NORMS = {"q_norm": "self_attn.q_layernorm", "k_norm": "self_attn.k_layernorm"}
 
-PREFIXES = ("model.", "model.language_model.", "language_model.model.", "model.text_model.")
+PREFIXES = ("model.", "model.language_model.", "language_model.model.", "model.text_model.",
+            "llm.model.", "thinker.model.")  # fmt: skip
 """What names of tensors begin with; of models with a text model as a part, in several spellings."""
+
+PARTS = (("text_config",), ("llm_config",), ("thinker_config", "text_config"))
+"""Where a model that is not only a decoder may keep the entries of it."""
+
+DECODERS: Mapping[str, Mapping[str, str]] = {
+    "minicpmv": {"2.6": "qwen2", "4.5": "qwen3"},
+    "minicpmo": {"2.6": "qwen2", "4.5": "qwen3"},
+}
+"""The `model_type` of the decoder by `version`, where it stands among the entries of the whole."""
 
 WHOLE_PROMPT = ("paligemma",)
 """Models whose decoder, though of a kind that is known, sees all of a prompt from each token."""
 
-HEAD_PREFIXES = ("", "language_model.")
+HEAD_PREFIXES = ("", "language_model.", "llm.", "thinker.")
 """What the name of the output matrix begins with."""
 
 _EXPERTS = "mixtures of experts are not supported"
@@ -182,6 +190,8 @@ class Architecture:
     norm_offset: float = 0.0
     parallel: bool = False
     """Attention and MLP read the same."""
+    unit_head: bool = False
+    """Rows of the output matrix are divided by their lengths."""
     scaled_embedding: bool = False
     """Embeddings are multiplied by the square root of the hidden size."""
     head_norms: HeadNorms = HeadNorms.OF_EACH
@@ -207,152 +217,3 @@ class Architecture:
         """What the norm of a role has of `weight` and `bias`."""
         own = norm in ("q_norm", "k_norm") and self.head_norms is HeadNorms.OWN
         return ("weight",) if own else self.norm_parameters
-
-
-_ATTENTION = {"attention_bias": ("q", "k", "v", "o")}
-_LLAMA = {**_ATTENTION, "mlp_bias": ("gate", "up", "down")}
-_GLM = {"attention_bias": True, "partial_rotary_factor": 0.5}
-_QKV = {"attention_bias": ("q", "k", "v")}
-_GEMMA = {"tie_word_embeddings": True, "hidden_activation": "gelu_pytorch_tanh"}
-_GEMMA_3 = {
-    **_GEMMA, "rope_theta": 1e6, "rope_local_base_freq": 1e4, "sliding_window_pattern": 6,
-    "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 262208,
-    "max_position_embeddings": 131072, "rms_norm_eps": 1e-6, "query_pre_attn_scalar": 256,
-}  # fmt: skip
-"""As published with vision models, its entries are those that differ from these."""
-
-_EPS = {"layer_norm_eps": "rms_norm_eps"}
-_BOTH = ("weight", "bias")
-_COHERE = {"tie_word_embeddings": True, "logit_scale": 0.0625}
-_COHERE_ONLY = (
-    Refusal("use_parallel_block", "blocks one behind the other are not read", (False,)),
-    Refusal("use_gated_activation", "an MLP without gate is not read", (False,)),
-)
-_NEOX = Source("attention.query_key_value", ("q", "k", "v"), by_group=True)
-
-ARCHITECTURES: Mapping[str, Architecture] = {
-    one.name: one
-    for one in (
-        Architecture("llama", bias_flags=_LLAMA),
-        Architecture("mistral", others=("ministral",)),
-        Architecture("minicpm", bias_flags=_ATTENTION, defaults={"tie_word_embeddings": True}),
-        Architecture("qwen2", biases=("q", "k", "v"),
-                     others=("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text")),
-        Architecture("qwen3", norms={**TWO_NORMS, **HEAD_NORMS}, bias_flags=_ATTENTION,
-                     others=("qwen3_vl_text",)),
-        Architecture("phi3", projections=FUSED),
-        Architecture("granite", bias_flags=_LLAMA),
-        Architecture("smollm3", bias_flags=_LLAMA,
-                     defaults={"tie_word_embeddings": True, "rope_theta": 2e6,
-                               "no_rope_layer_interval": 4}),
-        Architecture("internlm3", bias_flags={**_LLAMA, "qkv_bias": ("q", "k", "v", "o"),
-                                              "bias": ("gate", "up", "down")}),
-        Architecture("seed_oss", bias_flags={**_LLAMA, **_QKV, "attention_out_bias": ("o",)},
-                     defaults={"attention_bias": True}),
-        Architecture("olmo2", norms={**TWO_NORMS_BEHIND, **HEAD_NORMS}, head_norms=HeadNorms.OF_ALL,
-                     bias_flags=_ATTENTION),
-        Architecture("olmo3", norms={**TWO_NORMS_BEHIND, **HEAD_NORMS}, head_norms=HeadNorms.OF_ALL,
-                     bias_flags=_ATTENTION,
-                     scaled_with_window=False,
-                     defaults={"rope_theta": 5e5, "sliding_window_pattern": 4}),
-        Architecture("exaone4", norms={**TWO_NORMS_BEHIND, **HEAD_NORMS},
-                     still_without_window=True),
-        Architecture("hunyuan_v1_dense",
-                     norms={**TWO_NORMS, "q_norm": "self_attn.query_layernorm",
-                            "k_norm": "self_attn.key_layernorm"},
-                     head_norms=HeadNorms.BEHIND_ROTARY, bias_flags=_ATTENTION),
-        Architecture("helium", neighbours=True,
-                     bias_flags={**_LLAMA, **_QKV}, defaults={"rope_theta": 1e5}),
-        Architecture("ernie4_5", neighbours=True, bias_flags={"use_bias": PROJECTIONS},
-                     defaults={"tie_word_embeddings": True, "rope_theta": 5e5}),
-        Architecture("glm", projections=FUSED_GATE, neighbours=True, bias_flags=_QKV,
-                     defaults=_GLM),
-        Architecture("glm4", projections=FUSED_GATE, neighbours=True, bias_flags=_QKV,
-                     norms={"attention_in": "input_layernorm",
-                            "attention_out": "post_self_attn_layernorm",
-                            "mlp_in": "post_attention_layernorm",
-                            "mlp_out": "post_mlp_layernorm"},
-                     defaults=_GLM),
-        Architecture("gemma", norm_offset=1.0, scaled_embedding=True, bias_flags=_ATTENTION,
-                     defaults=_GEMMA),
-        Architecture("gemma2", norms=FOUR_NORMS, norm_offset=1.0, scaled_embedding=True,
-                     bias_flags=_ATTENTION, defaults={**_GEMMA, "sliding_window_pattern": 2}),
-        Architecture("gemma3_text", norms={**FOUR_NORMS, **HEAD_NORMS}, norm_offset=1.0,
-                     scaled_embedding=True, bias_flags=_ATTENTION, defaults=_GEMMA_3,
-                     others=("gemma3",)),
-        Architecture("vaultgemma", norm_offset=1.0, scaled_embedding=True,
-                     norms={"attention_in": "input_layernorm",
-                            "mlp_in": "pre_feedforward_layernorm"},
-                     bias_flags=_ATTENTION, defaults={**_GEMMA, "sliding_window_pattern": 2}),
-        Architecture("ministral3"),
-        Architecture("arcee", projections=UNGATED, bias_flags=_LLAMA),
-        Architecture("nemotron", projections=UNGATED, layer_norms=True, norm_parameters=_BOTH,
-                     norm_offset=1.0, bias_flags=_LLAMA, renamed={"norm_eps": "rms_norm_eps"},
-                     defaults={"partial_rotary_factor": 0.5}),
-        Architecture("olmo", layer_norms=True, norm_parameters=(), bias_flags=_ATTENTION,
-                     defaults={"rms_norm_eps": 1e-5}),
-        Architecture("starcoder2", layer_norms=True, norm_parameters=_BOTH,
-                     projections={**UNGATED, "up": Source("mlp.c_fc"),
-                                  "down": Source("mlp.c_proj")},
-                     bias_flags={"use_bias": PROJECTIONS}, renamed={"norm_epsilon": "rms_norm_eps"},
-                     defaults={"use_bias": True, "tie_word_embeddings": True},
-                     refused=(Refusal("norm_type", "norms are LayerNorms", ("rms_norm",)),
-                              Refusal("mlp_type", "an MLP has no gate", ("gated",)))),
-        Architecture("stablelm", layer_norms=True, norm_parameters=_BOTH,
-                     bias_flags={"use_qkv_bias": ("q", "k", "v")}, renamed=_EPS,
-                     defaults={"partial_rotary_factor": 0.25},
-                     variants=(
-                         Variant("use_parallel_residual", True,
-                                 {"parallel": True, "norms": ONE_NORM}),
-                         Variant("qk_layernorm", True,
-                                 {"head_norms": HeadNorms.OWN,
-                                  "more_norms": {"q_norm": "self_attn.q_layernorm.norms.{head}",
-                                                 "k_norm": "self_attn.k_layernorm.norms.{head}"}}),
-                     )),
-        Architecture("phi", norms=ONE_NORM, layer_norms=True, norm_parameters=_BOTH, parallel=True,
-                     projections={**UNGATED, "o": Source("self_attn.dense"),
-                                  "up": Source("mlp.fc1"), "down": Source("mlp.fc2")},
-                     biases=(*PROJECTIONS, "head"), names=Names(norm="final_layernorm"),
-                     renamed=_EPS, defaults={"partial_rotary_factor": 0.5},
-                     variants=(Variant("qk_layernorm", True, {"more_norms": LAYER_NORMS}),)),
-        Architecture("cohere", norms=ONE_NORM, layer_norms=True, parallel=True, neighbours=True,
-                     bias_flags=_ATTENTION, renamed=_EPS, refused=_COHERE_ONLY,
-                     defaults={**_COHERE, "rope_theta": 5e5},
-                     variants=(Variant("use_qk_norm", True, {"head_norms": HeadNorms.OWN,
-                                                             "more_norms": HEAD_NORMS}),)),
-        Architecture("cohere2", norms=ONE_NORM, layer_norms=True, parallel=True, neighbours=True,
-                     bias_flags=_ATTENTION, renamed=_EPS, still_without_window=True,
-                     defaults={**_COHERE, "sliding_window": 4096, "sliding_window_pattern": 4},
-                     refused=(
-                         *_COHERE_ONLY,
-                         Refusal("use_qk_norm", "norms of queries and keys are not read"),
-                         Refusal("sliding_window", "layers must have a window", (None, 0)),
-                     )),
-        Architecture("gpt_neox", layer_norms=True, norm_parameters=_BOTH,
-                     projections={**dict.fromkeys(("q", "k", "v"), _NEOX),
-                                  "o": Source("attention.dense"),
-                                  "up": Source("mlp.dense_h_to_4h"),
-                                  "down": Source("mlp.dense_4h_to_h")},
-                     biases=("up", "down"), bias_flags=_ATTENTION,
-                     names=Names(("gpt_neox.",), "embed_in", norm="final_layer_norm",
-                                 head="embed_out"),
-                     renamed={**_EPS, "rotary_pct": "partial_rotary_factor",
-                              "rotary_emb_base": "rope_theta"},
-                     defaults={"attention_bias": True, "use_parallel_residual": True,
-                               "partial_rotary_factor": 0.25},
-                     variants=(Variant("use_parallel_residual", True, {"parallel": True}),)),
-    )
-}  # fmt: skip
-"""By `model_type` in config.json."""
-
-
-def architecture(model_type: object) -> Architecture:
-    """The architecture of a `model_type`. Raises TpuError, which lists those known."""
-    of = (one for one in ARCHITECTURES.values() if model_type in (one.name, *one.others))
-    found = next(of, None)
-    if found is None:
-        raise TpuError(
-            f"model_type '{model_type}' is not supported; "
-            f"language models may be of {', '.join(sorted(ARCHITECTURES))}"
-        )
-    return found

@@ -106,6 +106,9 @@ class LanguageModel:
     def head(self) -> Linear:
         """The output matrix [vocabulary, hidden]."""
         matrix = self.embedding() if self.tied else self._tensors.floats(self._head)
+        if self.config.architecture.unit_head:
+            lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+            matrix = matrix / np.maximum(lengths, np.float32(1e-12))
         bias = None
         if "head" in self.config.biased:
             bias = self._tensors.floats(_bias_of(self._head))

@@ -91,7 +91,8 @@ def rotary_of(
     if kind_of_layer in given:
         given, original = given[kind_of_layer], None
     elif not given:
-        given = {"rope_theta": config.get("rope_theta", 10000.0)}
+        theta = float(config.get("rope_theta", 10000.0)) * float(config.get("rope_ratio", 1.0))
+        given = {"rope_theta": theta}
         local = config.get("rope_local_base_freq")
         if local is not None and kind_of_layer == "sliding_attention":
             given = {"rope_theta": local}
