@@ -12,9 +12,12 @@ from xdsl_tpu.passes.tensors import number_type, shape_of
 
 NARROW_MODES: dict[Precision, frozenset[str]] = {
     Precision.FAST: frozenset(
-        ("ELU", "EXP", "GELU", "HSWISH", "MISH", "QGELU", "SIGMOID", "SILU", "TANH", "TGELU")
+        (
+            *("COS", "ELU", "EXP", "GELU", "HSWISH", "MISH", "QGELU", "SIGMOID", "SILU"),
+            *("SIN", "TANH", "TGELU"),
+        )
     ),
-    Precision.CLOSE: frozenset(("GELU", "SILU")),
+    Precision.CLOSE: frozenset(("COS", "GELU", "SILU", "SIN")),
     Precision.FULL: frozenset(),
 }
 """The functions that kernels compute in f16 from beginning to end, and that lose by it. Others

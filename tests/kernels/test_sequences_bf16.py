@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from tests.kernels.sequence_bench import measure
 
-from xdsl_tpu.backend.kernels.sequences import brief, plain
+from xdsl_tpu.backend.kernels.sequences import brief, plain, trigonometric
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.tensor import DType
 
@@ -66,6 +66,18 @@ BOUNDS = {
     "quick gelu": Bound(brief.QUICK_GELU_BF16, _quick_gelu, 0.83, 8.9e-5, 31),
     "tanh": Bound(brief.TANH_BF16, np.tanh, 0.63, 1.3e-6, 30),
 }
+
+
+@pytest.mark.parametrize(
+    ("unary", "function"), [(trigonometric.SIN_16, np.sin), (trigonometric.COS_16, np.cos)]
+)
+def test_sines_over_every_bf16(unary: Unary, function: Callable[[Array], Array]) -> None:
+    """Up to 256 they are off by no more than the rounding to bf16; half an ulp of 1 is 2 ** -9."""
+    with np.errstate(all="ignore"):
+        measured, x = measure(unary, EVERY, DType.BF16), _wide(EVERY)
+        near = np.abs(x) <= 256
+        error = np.abs(_wide(measured.values)[near] - function(x[near]))
+    assert error.max() <= 2.0**-9 + 4e-5
 
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=list(BOUNDS))

@@ -12,7 +12,14 @@ import numpy.typing as npt
 import pytest
 from tests.kernels.sequence_bench import measure
 
-from xdsl_tpu.backend.kernels.sequences import exp, gelu, linear_units, logistic, plain
+from xdsl_tpu.backend.kernels.sequences import (
+    exp,
+    gelu,
+    linear_units,
+    logistic,
+    plain,
+    trigonometric,
+)
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.backend.tensor import DType
 
@@ -117,6 +124,36 @@ def test_errors_do_not_add_up_over_layers(name: str, spread: float) -> None:
     expected = bound.function(x.astype(np.float64))
     error = measure(bound.unary, x).values - expected
     assert abs(np.vdot(error, expected)) < 1.3e-4 * np.vdot(expected, expected)
+
+
+TURNS = {"sin": (trigonometric.SIN_16, np.sin), "cos": (trigonometric.COS_16, np.cos)}
+
+
+@pytest.mark.parametrize("name", list(TURNS))
+@pytest.mark.parametrize(("farthest", "error"), [(64, 2.6e-4), (1024, 2.9e-4), (65504, 7e-3)])
+def test_sines_over_every_f16(name: str, farthest: float, error: float) -> None:
+    """Half an ulp of 1 is 2.44e-4; a turn is known as exactly as f32 has it."""
+    unary, function = TURNS[name]
+    x = f16_numbers(farthest)
+    measured = measure(unary, x)
+    expected = function(x.astype(np.float64))
+    assert np.abs(measured.values.astype(np.float64) - expected).max() <= error
+    assert measured.cycles == unary.cycles
+
+
+@pytest.mark.parametrize("name", list(TURNS))
+def test_ends_of_the_range_of_sines(name: str) -> None:
+    unary, _ = TURNS[name]
+    ends = np.array([-np.inf, np.inf, np.nan, 0.0, -0.0, 6e-8], np.float16)
+    got = measure(unary, np.resize(ends, _LANES_OF_WIDTH)).values[: ends.size]
+    assert np.isnan(got[:3]).all()
+    assert np.array_equal(got[3:], np.sin(ends[3:]) if name == "sin" else np.ones(3))
+
+
+def test_small_arguments_of_sines_keep_their_digits() -> None:
+    x = f16_numbers(0.5)
+    relative = np.abs(measure(trigonometric.SIN_16, x).values / np.sin(x.astype(np.float64)) - 1)
+    assert relative.max() < 5e-4
 
 
 def test_small_arguments_of_tanh_keep_their_digits() -> None:

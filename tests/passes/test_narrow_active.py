@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, bf16, f16, f32
 
 from xdsl_tpu.backend.kernels.sequences.table import EXACT, SEQUENCES
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.precision import ATTRIBUTE, precision_of
 from xdsl_tpu.passes.processor_tpu_optimize.narrow_active import NARROW_MODES
@@ -45,6 +46,25 @@ def active(module: ModuleOp) -> tpu.ActiveOp:
 @pytest.mark.parametrize("function", list(FUNCTIONS))
 def test_f16_networks_compute_their_functions_in_f16(function: str) -> None:
     assert element_of(active(narrowed(function)).output) == f16
+
+
+@pytest.mark.parametrize("precision", ["fast", "close"])
+@pytest.mark.parametrize("op", [top.SinOp, top.CosOp])
+def test_sines_of_f16_numbers_are_computed_in_f16(op: type[NamedOp], precision: str) -> None:
+    """Also in close precision, as they are within an ulp; behind what is no position."""
+    net = Net()
+    x = net.input("x", 6, 64)
+    norm = net.op(
+        top.LayerNormOp, "norm", (x, net.none, net.none), axis=1, eps=1e-5, normalized_shape=[]
+    )
+    end = net.op(top.AddOp, "end", (net.op(op, "y", (norm,)), norm))
+    after = assert_same_numbers(
+        net.module(end),
+        "convert-top-to-tpu{mode=F16 chip=bm1684x},"
+        f"processor-tpu-optimize{{precision={precision}}}",
+        tolerance=4e-3,
+    )
+    assert element_of(active(after).output) == f16
 
 
 def test_f32_networks_keep_f32() -> None:

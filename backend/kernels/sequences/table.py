@@ -1,6 +1,14 @@
 """Which sequence computes which mode of `tpu.Active` on f16, and which on bf16."""
 
-from xdsl_tpu.backend.kernels.sequences import brief, exp, gelu, linear_units, logistic, plain
+from xdsl_tpu.backend.kernels.sequences import (
+    brief,
+    exp,
+    gelu,
+    linear_units,
+    logistic,
+    plain,
+    trigonometric,
+)
 from xdsl_tpu.backend.kernels.sequences.unary import Unary
 from xdsl_tpu.dialects.precision import Precision
 
@@ -12,6 +20,7 @@ EXACT: dict[str, Unary] = {
 
 FAST: dict[str, Unary] = {
     **EXACT,
+    "COS": trigonometric.COS_16,
     "ELU": linear_units.ELU_F16,
     "EXP": exp.EXP_F16,
     "GELU": gelu.GELU_F16,
@@ -20,14 +29,17 @@ FAST: dict[str, Unary] = {
     "QGELU": gelu.QUICK_GELU_F16,
     "SIGMOID": logistic.SIGMOID_F16,
     "SILU": logistic.SILU_F16,
+    "SIN": trigonometric.SIN_16,
     "TANH": logistic.TANH_F16,
     "TGELU": gelu.TANH_GELU_F16,
 }
 
 CLOSE: dict[str, Unary] = {
     **EXACT,
+    "COS": trigonometric.COS_16,
     "GELU": gelu.GELU_F16_CLOSE,
     "SILU": logistic.SILU_F16_CLOSE,
+    "SIN": trigonometric.SIN_16,
 }
 """Within about one ulp; other modes have no such form and are computed in f32 instead."""
 
@@ -45,10 +57,12 @@ EXACT_BF16: dict[str, Unary] = {
 
 FAST_BF16: dict[str, Unary] = {
     **EXACT_BF16,
+    "COS": trigonometric.COS_16,
     "GELU": brief.GELU_BF16,
     "QGELU": brief.QUICK_GELU_BF16,
     "SIGMOID": brief.SIGMOID_BF16,
     "SILU": brief.SILU_BF16,
+    "SIN": trigonometric.SIN_16,
     "TANH": brief.TANH_BF16,
     "TGELU": brief.TANH_GELU_BF16,
 }
