@@ -45,17 +45,7 @@ def _grid_sampler(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         return [_result(do, total, shape[0], places[1:-1])]
     images = np.repeat(np.arange(shape[0]), rows // shape[0])
     reads = _reads(do, _Pixels(_table(do, op.input), images * size, 1), axes, columns)
-    made = (rows, shape[1])
-    total = None
-    for number, (weight, read) in enumerate(reads):
-        part = read
-        if weight is not None:
-            column = do.reshaped(f"column{number}", weight, (rows, 1), F32)
-            part = do.step(f"weighted{number}", tpu.MulOp, [read, column], made, ctx.element)
-        if total is not None:
-            part = do.step(f"total{number}", tpu.AddOp, [total, part], made, ctx.element)
-        total = part
-    assert total is not None
+    total = _weighted(do, (rows,), reads, shape[1])
     return [_result(do, total, shape[0], places[1:-1])]
 
 
@@ -116,7 +106,8 @@ def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
             op.pixel_step.value.data,
         )
         weights = _spread(do, "weights", ctx.as_type(op.weights, F32), seen, count)
-        total = _weighted(do, weights, _reads(do, pixels, axes, columns), channels)
+        reads = _reads(do, pixels, axes, columns)
+        total = _weighted(do, seen, reads, channels, weights)
         found = _over_points(do, total)
         if math.prod(seen[1:]) > count:
             rows = (math.prod(seen[1:]), channels)
@@ -151,21 +142,24 @@ def _spread(
 
 def _weighted(
     do: Steps,
-    given: SSAValue,
+    seen: tuple[int, ...],
     reads: Sequence[tuple[SSAValue | None, SSAValue]],
     channels: int,
+    given: SSAValue | None = None,
 ) -> SSAValue:
-    """The sum of all taps of each position, times the weight given for it."""
-    seen, element = shape_of(given), do.ctx.element
-    size = (*seen, channels)
+    """The sum of all taps of each position, times the weight that is given for it, if one is;
+    positions are seen in one shape."""
+    size, element = (*seen, channels), do.ctx.element
     total: SSAValue | None = None
     for number, (weight, read) in enumerate(reads):
-        weight = (
-            given if weight is None else do.step(f"w{number}", tpu.MulOp, [weight, given], seen)
-        )
-        column = do.reshaped(f"column{number}", weight, (*seen, 1), F32)
-        rows = do.reshaped(f"rows{number}", read, size, element)
-        part = do.step(f"weighted{number}", tpu.MulOp, [rows, column], size, element)
+        part = do.reshaped(f"rows{number}", read, size, element)
+        if weight is None:
+            weight = given
+        elif given is not None:
+            weight = do.step(f"w{number}", tpu.MulOp, [weight, given], seen)
+        if weight is not None:
+            column = do.reshaped(f"column{number}", weight, (*seen, 1), F32)
+            part = do.step(f"weighted{number}", tpu.MulOp, [part, column], size, element)
         if total is not None:
             part = do.step(f"total{number}", tpu.AddOp, [total, part], size, element)
         total = part

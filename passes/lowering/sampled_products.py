@@ -1,7 +1,8 @@
 """Samples of images of few pixels: how much each reads of every pixel, times the pixels.
 
 `tpu.SampledSum` computes that where the rows lie, without an index; what it takes grows with the
-image, where a read by an index takes as long from any. Here is which of the two is cheaper.
+image, where a read by an index takes as long from any. Here is which of the two is cheaper. A pixel
+that is no number is one of every sum of its image then: nothing times it is not 0.
 """
 
 from collections.abc import Sequence
