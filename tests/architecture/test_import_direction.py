@@ -114,14 +114,15 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
                 yield text, node.lineno
 
 
-def all_imports() -> Iterator[Import]:
+@pytest.fixture(scope="module")
+def imports() -> list[Import]:
+    """All imports of all rooms."""
+    found: list[Import] = []
     for source, path in sources():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for target, line in imported(tree):
-            yield Import(source, target, f"{path.relative_to(ROOT)}:{line}")
-
-
-IMPORTS = list(all_imports())
+            found.append(Import(source, target, f"{path.relative_to(ROOT)}:{line}"))
+    return found
 
 
 def rule(rules: Mapping[str, set[str]], module: str) -> set[str]:
@@ -133,16 +134,16 @@ def within(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
-def test_there_is_something_to_check() -> None:
-    rooms = {entry.source.split(".")[0] for entry in IMPORTS}
+def test_there_is_something_to_check(imports: list[Import]) -> None:
+    rooms = {entry.source.split(".")[0] for entry in imports}
     assert rooms == set(ROOMS)
-    assert len(IMPORTS) > 500
+    assert len(imports) > 500
 
 
-def test_rooms_import_only_what_they_may() -> None:
+def test_rooms_import_only_what_they_may(imports: list[Import]) -> None:
     wrong = [
         f"{entry.where}: {entry.source} imports {entry.target}"
-        for entry in IMPORTS
+        for entry in imports
         if within(entry.target, PACKAGE)
         and not any(
             within(entry.target.removeprefix(f"{PACKAGE}."), allowed)
@@ -155,21 +156,21 @@ def test_rooms_import_only_what_they_may() -> None:
 COMMANDS = tuple(f"{PACKAGE}.tools.tpu_{name}" for name in ("calibrate", "compile", "run", "sweep"))
 
 
-def test_only_the_interface_imports_the_tools() -> None:
-    users = [e.where for e in IMPORTS if within(e.target, f"{PACKAGE}.tools")]
+def test_only_the_interface_imports_the_tools(imports: list[Import]) -> None:
+    users = [e.where for e in imports if within(e.target, f"{PACKAGE}.tools")]
     assert users
     assert all(where.startswith(("tools/", "api/")) for where in users), users
 
 
-def test_the_interface_imports_no_command_line() -> None:
+def test_the_interface_imports_no_command_line(imports: list[Import]) -> None:
     """What a command and the interface share is not in the command's module."""
-    taken = [e.where for e in IMPORTS if within(e.source, "api") and e.target in COMMANDS]
+    taken = [e.where for e in imports if within(e.source, "api") and e.target in COMMANDS]
     assert not taken
     assert {f"{PACKAGE}.{name}" for name, _ in sources()} >= set(COMMANDS)
 
 
-def test_only_the_tools_import_the_interface() -> None:
-    users = [e.source for e in IMPORTS if within(e.target, f"{PACKAGE}.api")]
+def test_only_the_tools_import_the_interface(imports: list[Import]) -> None:
+    users = [e.source for e in imports if within(e.target, f"{PACKAGE}.api")]
     assert users
     assert all(within(user, "tools") or within(user, "api") for user in users), users
 
@@ -178,22 +179,24 @@ def test_only_the_tools_import_the_interface() -> None:
     ("one", "other"),
     [("machine", "timing"), ("timing", "machine"), ("machine", "kernels"), ("timing", "kernels")],
 )
-def test_values_and_cycles_do_not_know_each_other(one: str, other: str) -> None:
+def test_values_and_cycles_do_not_know_each_other(
+    one: str, other: str, imports: list[Import]
+) -> None:
     wrong = [
         entry
-        for entry in IMPORTS
+        for entry in imports
         if within(entry.source, f"backend.{one}")
         and within(entry.target, f"{PACKAGE}.backend.{other}")
     ]
     assert not wrong
 
 
-def test_the_machine_does_not_see_what_is_declared_of_operands() -> None:
+def test_the_machine_does_not_see_what_is_declared_of_operands(imports: list[Import]) -> None:
     """It knows commands and their codes, and is the second opinion on what fields mean."""
     allowed = {f"{PACKAGE}.backend.isa{part}" for part in ("", ".codes", ".replay")}
     wrong = [
         entry
-        for entry in IMPORTS
+        for entry in imports
         if within(entry.source, "backend.machine")
         and within(entry.target, f"{PACKAGE}.backend.isa")
         and entry.target not in allowed
@@ -201,10 +204,10 @@ def test_the_machine_does_not_see_what_is_declared_of_operands() -> None:
     assert not wrong
 
 
-def test_outside_packages() -> None:
+def test_outside_packages(imports: list[Import]) -> None:
     wrong = [
         f"{entry.where}: {entry.source} imports {entry.target}"
-        for entry in IMPORTS
+        for entry in imports
         if (top := entry.target.split(".")[0]) not in sys.stdlib_module_names
         and top != PACKAGE
         and top not in rule(THIRD_PARTY, entry.source)
@@ -212,8 +215,8 @@ def test_outside_packages() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_imports_are_absolute() -> None:
-    assert not [entry for entry in IMPORTS if entry.target.startswith(".")]
+def test_imports_are_absolute(imports: list[Import]) -> None:
+    assert not [entry for entry in imports if entry.target.startswith(".")]
 
 
 DOORS = (
