@@ -88,7 +88,7 @@ class Depth2SpaceOp(Moves, ShapeInference, LocalOp):
     def local_support(self, kind: GroupType) -> str | None:
         if not (self.in_is_NCHW.value.data and self.out_is_NCHW.value.data):
             return "its channels are not the second dimension"
-        if not isinstance(stored_type(self.input), FLOATS):
+        if self.is_CRD.value.data and not isinstance(stored_type(self.input), FLOATS):
             return "elements that are not floats change lanes in global memory"
         return None
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -18,7 +18,6 @@ from xdsl_tpu.passes.lowering.common import build, same
 from xdsl_tpu.passes.lowering.context import (
     F32,
     CannotLowerError,
-    Lowering,
     LoweringContext,
     Lowerings,
 )
@@ -61,50 +60,52 @@ LOWEST_LOG = -1e38
 GELU_MODES = {"normal": ActiveMode.GELU, "tanh": ActiveMode.TGELU, "sigm": ActiveMode.QGELU}
 
 
-def _active(mode: ActiveMode, in_f32: bool) -> Lowering:
-    def lower(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-        element = F32 if in_f32 else ctx.element
-        return _build_active(op, ctx, element, mode)
+class Function(NamedTuple):
+    """What a `tpu.Active` computes."""
 
-    return lower
-
-
-def _build_active(
-    op: Operation, ctx: LoweringContext, element: Attribute, mode: ActiveMode, *coeffs: float
-) -> Sequence[SSAValue]:
-    values: Value | None = coeffs or None
-    operand = ctx.as_type(op.operands[0], element)
-    return build(op, ctx, tpu.ActiveOp, (operand,), element, keep=False, mode=mode, coeffs=values)
+    mode: ActiveMode
+    coeffs: tuple[float, ...] = ()
 
 
-def _gelu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    assert isinstance(op, top.GELUOp)
-    return _build_active(op, ctx, F32, GELU_MODES[op.approx_mode.data])
+def function_of(op: Operation) -> Function | None:
+    """The function that an op of `top` is; None for one that no `tpu.Active` computes.
+
+    max(0, min(1, alpha * x + beta)) has the coefficients (beta, alpha), in this order.
+    """
+    match op:
+        case top.GELUOp():
+            return Function(GELU_MODES[op.approx_mode.data])
+        case top.EluOp():
+            return Function(ActiveMode.ELU, (op.alpha.value.data,))
+        case top.SwishOp():
+            return Function(ActiveMode.SWISH, (op.beta.value.data,))
+        case top.HardSigmoidOp():
+            coeffs = (op.beta.value.data, op.alpha.value.data)
+            return Function(ActiveMode.HSIGMOID, coeffs)
+        case top.SigmoidOp():
+            plain = (op.scale.value.data, op.bias.value.data) == (1, 0)
+            mode = ActiveMode.LOG_SIGMOID if op.log.value.data else ActiveMode.SIGMOID
+            return Function(mode) if plain else None
+        case _:
+            mode = (IN_F32 | IN_MODE).get(type(op))
+            return None if mode is None else Function(mode)
 
 
-def _elu(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    assert isinstance(op, top.EluOp)
-    return _build_active(op, ctx, F32, ActiveMode.ELU, op.alpha.value.data)
-
-
-def _swish(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    assert isinstance(op, top.SwishOp)
-    return _build_active(op, ctx, F32, ActiveMode.SWISH, op.beta.value.data)
-
-
-def _hard_sigmoid(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """max(0, min(1, alpha * x + beta)) has the coefficients (beta, alpha), in this order."""
-    assert isinstance(op, top.HardSigmoidOp)
-    coeffs = (op.beta.value.data, op.alpha.value.data)
-    return _build_active(op, ctx, F32, ActiveMode.HSIGMOID, *coeffs)
-
-
-def _sigmoid(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    assert isinstance(op, top.SigmoidOp)
-    if (op.scale.value.data, op.bias.value.data) != (1, 0):
+def _active(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
+    function = function_of(op)
+    if function is None:
         raise CannotLowerError(f"{op.name} '{required_name(op)}': scale is not 1 or bias is not 0")
-    mode = ActiveMode.LOG_SIGMOID if op.log.value.data else ActiveMode.SIGMOID
-    return _build_active(op, ctx, F32, mode)
+    element = ctx.element if type(op) in IN_MODE else F32
+    return build_active(op, ctx, element, function)
+
+
+def build_active(
+    op: Operation, ctx: LoweringContext, element: Attribute, function: Function
+) -> Sequence[SSAValue]:
+    """The `tpu.Active` of these elements that takes the place of an op of one operand."""
+    coeffs: Value | None = function.coeffs or None
+    mode, operand = function.mode, ctx.as_type(op.operands[0], element)
+    return build(op, ctx, tpu.ActiveOp, (operand,), element, keep=False, mode=mode, coeffs=coeffs)
 
 
 def _pow(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
@@ -216,19 +217,14 @@ def _f32_steps(op: Operation, ctx: LoweringContext) -> Callable[..., SSAValue]:
 
 
 LOWERINGS: Lowerings = {
-    **{op: _active(mode, in_f32=True) for op, mode in IN_F32.items()},
-    **{op: _active(mode, in_f32=False) for op, mode in IN_MODE.items()},
+    **dict.fromkeys((*IN_F32, *IN_MODE, top.EluOp, top.GELUOp, top.HardSigmoidOp), _active),
+    **dict.fromkeys((top.SigmoidOp, top.SwishOp), _active),
     top.CastOp: _cast,
-    top.EluOp: _elu,
-    top.GELUOp: _gelu,
-    top.HardSigmoidOp: _hard_sigmoid,
     top.LeakyReluOp: same(tpu.LeakyReluOp),
     top.PReluOp: same(tpu.PReluOp),
     top.PowOp: _pow,
     top.Pow2Op: _pow2,
     top.Pow3Op: _pow3,
     top.ReluOp: same(tpu.ReluOp),
-    top.SigmoidOp: _sigmoid,
     top.SoftmaxOp: _softmax,
-    top.SwishOp: _swish,
 }

@@ -9,13 +9,15 @@ import numpy.typing as npt
 import pytest
 from tests.passes.lowering_samples import SAMPLES, Sample, W, X, module_of, normal, positive
 from tests.passes.real_networks import apply
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.interpreters import SUPPORTED_OPS, run_module
 from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.calibration.observe import calibrate
+from xdsl_tpu.passes.calibration.steps import Step
+from xdsl_tpu.passes.lowering.int8.functions import line_of, values_of
 from xdsl_tpu.passes.lowering.int8.table import INT8_LOWERINGS
 from xdsl_tpu.passes.tensors import element_of, shape_of
 
@@ -118,7 +120,7 @@ def test_what_int8_lowering_makes_has_semantics(tmp_path: Path) -> None:
 IN_INT8 = "Conv MatMul Add Sub Mul MulConst AddConst AvgPool MaxPool Relu Sqrt Abs"
 IN_INT8_TOO = "Permute Slice Depth2Space Max Min Upsample Sigmoid Split LeakyRelu Deconv"
 IN_FLOAT = "LayerNorm Softmax Reduce Gather Interp PRelu Clip Div InstanceNorm"
-FASTER_IN_FLOAT = "Mish GELU SiLU Tanh HardSwish Exp"
+FASTER_IN_FLOAT = "Mish GELU SiLU Tanh HardSwish Exp Elu"
 
 
 @pytest.mark.parametrize("name", f"{IN_INT8} {IN_INT8_TOO} {IN_FLOAT} {FASTER_IN_FLOAT}".split())
@@ -133,6 +135,32 @@ def test_which_ops_have_an_8_bit_form(name: str, tmp_path: Path) -> None:
 def test_functions_are_tables_where_that_is_asked_for(name: str, tmp_path: Path) -> None:
     sample = next(sample for sample in SAMPLES if str(sample) == name)
     assert kinds(int8_module(sample, tmp_path, more="by_tables=true")[0]) == {"tpu.Lut"}
+
+
+@pytest.mark.parametrize("op", [top.HardSwishOp, top.TanhOp, top.SiLUOp])
+def test_functions_are_factors_close_to_0(op: type[NamedOp], tmp_path: Path) -> None:
+    """Up to the range at which a straight line is `CLOSE` no more."""
+    x = normal(2, 3, 4, 5)
+    network, _ = module_of(Sample(op, [X(x)]))
+    (function,) = (one for one in network.walk() if isinstance(one, op))
+
+    def is_factor(reach: float) -> bool:
+        wanted = UniformType.of(8, f32, float(values_of(function)(np.array(reach))) / 127)
+        return line_of(function, Step(reach / 127, True), wanted) is not None
+
+    module, inputs, (expected,) = int8_module(Sample(op, [X(x * 1e-4)]), tmp_path)
+    assert kinds(module) == {"tpu.MulShift"}
+    (found,) = run_module(module, inputs).values()
+    assert np.abs(found - expected).max() <= 1.01 * float(np.abs(expected).max()) / 127
+    reaches = np.geomspace(1e-4, 1.0, 200)
+    last = max(reach for reach in reaches if is_factor(reach))
+    assert 1e-3 < last < 0.5
+    assert not any(is_factor(reach) for reach in reaches[reaches > last])
+
+
+def test_what_is_not_0_at_0_is_no_factor(tmp_path: Path) -> None:
+    sample = Sample(top.SigmoidOp, [X(normal(2, 3, 4, 5) * 1e-4)])
+    assert "tpu.MulShift" not in kinds(int8_module(sample, tmp_path)[0])
 
 
 @pytest.mark.parametrize("backwards", [False, True])

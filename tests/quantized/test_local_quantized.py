@@ -22,6 +22,7 @@ from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Engine
 from xdsl_tpu.backend.timing import simulate
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.dialects.weights import weights_of
@@ -294,3 +295,30 @@ def test_a_ramp_less_a_polynomial(secs: Secs, scale: float) -> None:
     attributes["terms"] = "[0.01 : f64, 0.5 : f64, -0.01 : f64]"
     case.op("tpu.SoftRamp", [x], attributes, "y", shape, S8)
     run(case, secs=secs)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=3)], ids=str)
+@pytest.mark.parametrize("inverse", [False, True], ids=["to_space", "to_depth"])
+def test_blocks_of_pixels(inverse: bool, secs: Secs) -> None:
+    """Channels that keep their lanes need not be turned, which bytes cannot be."""
+    case = QuantCase(seed=12)
+    deep, wide = (1, 512, 6, 10), (1, 128, 12, 20)
+    given, made = (wide, deep) if inverse else (deep, wide)
+    attributes = {"block_h": "2 : i64", "block_w": "2 : i64", "is_CRD": "false"}
+    attributes["is_inversed"] = str(inverse).lower()
+    factor = {"multiplier": "97 : si32", "rshift": "7 : si32"}
+    x = case.op("tpu.MulShift", [case.integers("x", given)], factor, "m", given, S8)
+    d = case.op("tpu.Depth2Space", [x], attributes, "d", made, S8)
+    case.op("tpu.MulShift", [d], factor, "y", made, S8)
+    run(case, secs=secs)
+
+
+@pytest.mark.parametrize(("crd", "refused"), [("true", True), ("false", False)])
+def test_bytes_do_not_change_lanes(crd: str, refused: bool) -> None:
+    """Channels that a block takes from among others would have to."""
+    case = QuantCase(seed=12)
+    attributes = {"block_h": "2 : i64", "block_w": "2 : i64", "is_inversed": "false"}
+    x = case.integers("x", (1, 512, 6, 10))
+    case.op("tpu.Depth2Space", [x], attributes | {"is_CRD": crd}, "y", (1, 128, 12, 20), S8)
+    (op,) = (one for one in case.module().walk() if isinstance(one, tpu.Depth2SpaceOp))
+    assert (op.local_support(GroupType.NORMAL) is not None) == refused

@@ -12,10 +12,11 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.quant import UniformType
-from xdsl_tpu.dialects.tpu.enums import ActiveMode
-from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, Step, step_of
-from xdsl_tpu.passes.lowering.activation import GELU_MODES, IN_F32, IN_MODE
+from xdsl_tpu.passes.calibration.ranges import range_of
+from xdsl_tpu.passes.calibration.steps import SIGNED_MAX, Step, result_element, step_of
+from xdsl_tpu.passes.lowering.activation import Function, function_of
 from xdsl_tpu.passes.lowering.context import in_f16
+from xdsl_tpu.passes.lowering.int8.functions import is_rectified, line_of
 from xdsl_tpu.passes.lowering.int8.soft_ramp import RAMPS
 from xdsl_tpu.passes.tensors import shape_of
 
@@ -28,38 +29,40 @@ USUAL_TERMS = 4
 BYTE = UniformType.of(8, f32, 1.0)
 
 
-def float_mode_of(
+def float_function_of(
     op: Operation, chip: Chip, asymmetric: bool, ramps: bool = True, level: bool = False
-) -> ActiveMode | None:
+) -> Function | None:
     """The function that an op with a table is to compute in F16, where that is faster with the
-    casts around it; None where it is not, has zero points, or numbers beyond F16. Without `ramps`
-    integers have tables only; `level`: steps of operand and result are the same.
+    casts around it; None where it is not, as that of a straight line, has zero points, or numbers
+    beyond F16. Without `ramps` integers have tables only; `level`: steps of operand and result are
+    the same.
 
     Measured on `ELEMENTS` of each lane, as tables and functions take as long for each element.
     """
-    mode = function_of(op)
-    if mode is None:
+    function = plain_function(op)
+    if function is None:
         return None
     steps = [step_of(value, asymmetric) for value in (op.operands[0], op.results[0])]
-    if not all(map(is_near, steps)):
+    if not all(map(is_near, steps)) or is_line(op, asymmetric):
         return None
-    cycles = taken(mode, chip)
+    cycles = taken(function, chip)
     if cycles is None:
         return None
     whole = cycles.between_integers(level) if ramps else cycles.table
-    return mode if cycles.function + cycles.casts < whole else None
+    return function if cycles.function + cycles.casts < whole else None
 
 
-def function_of(op: Operation) -> ActiveMode | None:
-    """The function that an op of `top` computes; None where it needs coefficients."""
-    if "do_relu" in op.attributes and str(op.attributes["do_relu"]) == "true":
-        return None
-    if isinstance(op, top.GELUOp):
-        return GELU_MODES[op.approx_mode.data]
-    if isinstance(op, top.SigmoidOp):
-        plain = (op.scale.value.data, op.bias.value.data, op.log.value.data) == (1.0, 0.0, False)
-        return ActiveMode.SIGMOID if plain else None
-    return (IN_F32 | IN_MODE).get(type(op))
+def plain_function(op: Operation) -> Function | None:
+    """The function that an op of `top` is, if no ReLU is behind it."""
+    return None if is_rectified(op) else function_of(op)
+
+
+def is_line(op: Operation, asymmetric: bool = False) -> bool:
+    """Whether an op of known ranges is a factor in 8 bits."""
+    step = step_of(op.operands[0], asymmetric)
+    if step is None or range_of(op.results[0]) is None:
+        return False
+    return line_of(op, step, result_element(op.results[0], asymmetric)) is not None
 
 
 def is_near(step: Step | None) -> bool:
@@ -94,7 +97,7 @@ class Taken(NamedTuple):
 
 
 @cache
-def taken(mode: ActiveMode, chip: Chip) -> Taken | None:
+def taken(called: Function, chip: Chip) -> Taken | None:
     """What a function takes; None where its scratch memory does not fit."""
     shape = (1, chip.lanes, 1, ELEMENTS)
     bytes_, halves = TensorType(BYTE, shape), TensorType(f16, shape)
@@ -108,7 +111,8 @@ def taken(mode: ActiveMode, chip: Chip) -> Taken | None:
         tpu.SoftRampOp.make("r", [one], result_types=[one.type], factor=by, limit=4.0, terms=terms)
         for one, by in ((x, 0.5), (x, 1.0), (y, 1.0))
     )
-    function = tpu.ActiveOp.make("f", [y], result_types=[halves], mode=mode)
+    mode, coeffs = called.mode, called.coeffs or None
+    function = tpu.ActiveOp.make("f", [y], result_types=[halves], mode=mode, coeffs=coeffs)
     casts = [
         tpu.CastOp.make("i", [x], result_types=[halves], with_scale=True),
         tpu.CastOp.make("o", [y], result_types=[bytes_], with_scale=True),

@@ -18,9 +18,9 @@ from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.layout.min_cut import minimum_cut
 from xdsl_tpu.passes.layout.problem import Cost, Problem, Reader, Tensor, total_cost
-from xdsl_tpu.passes.lowering.int8.by_floats import float_mode_of, function_of
+from xdsl_tpu.passes.lowering.int8.by_floats import float_function_of, plain_function
+from xdsl_tpu.passes.lowering.int8.functions import FUNCTIONS
 from xdsl_tpu.passes.lowering.int8.level_ramps import shared_range
-from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
 from xdsl_tpu.passes.lowering.int8.prices import BYTE, HALF, Prices
 from xdsl_tpu.passes.lowering.int8.soft_ramp import RAMPS
 from xdsl_tpu.passes.lowering.int8.table import FOLLOWING
@@ -52,7 +52,7 @@ def is_floating(op: Operation, in_float: Kept, chip: Chip) -> bool:
     """Whether an op computes on floats: by `in_float`, or because its function is faster so."""
     known = type(op) in FUNCTIONS and not in_float(op)
     level = known and shared_range(op) is not None
-    return in_float(op) or (known and float_mode_of(op, chip, False, level=level) is not None)
+    return in_float(op) or (known and float_function_of(op, chip, False, level=level) is not None)
 
 
 def faster_in_floats(
@@ -113,7 +113,9 @@ def formats(
             variables[op] = problem.variable(IN_F16, (cycles, cycles))
         else:
             eight, half = prices.of(op)
-            free = prices.is_image(op) or function_of(op) in RAMPS
+            function = plain_function(op)
+            is_ramp = function is not None and function.mode in RAMPS
+            free = prices.is_image(op) or is_ramp
             kept = IN_8_BITS if stays(op) or not free else None
             variables[op] = problem.variable(kept, (Cost(eight), Cost(half)))
     outside = problem.variable(IN_F16)

@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.interpreters.families.activation import ACTIVE_MODES
 from xdsl_tpu.passes.calibration.ranges import Range, range_of, set_range
 from xdsl_tpu.passes.calibration.spread import BACKWARD, BACKWARD_TO_ALL, FORWARD
 from xdsl_tpu.passes.calibration.steps import SIGNED_MAX
-from xdsl_tpu.passes.lowering.int8.by_floats import function_of
+from xdsl_tpu.passes.lowering.int8.by_floats import plain_function
 from xdsl_tpu.passes.lowering.int8.soft_ramp import CLOSE, RAMPS
 
 COARSER = 1.04
@@ -44,8 +44,8 @@ def level_ramps(func: FuncOp) -> None:
 
 def shared_range(op: Operation) -> Range | None:
     """What operand and result of an op may both have; None for other ops and where it costs."""
-    mode = function_of(op)
-    if mode is None or mode not in RAMPS:
+    called = plain_function(op)
+    if called is None or called.mode not in RAMPS:
         return None
     source, result = range_of(op.operands[0]), range_of(op.results[0])
     if source is None or result is None or not (source.is_signed and result.is_signed):
@@ -57,7 +57,7 @@ def shared_range(op: Operation) -> Range | None:
         return None
     given, made = source.threshold, result.threshold
     # Where the operand is cut off at both ends the result is off by as much.
-    function, ends = ACTIVE_MODES[mode.value], np.array([-made, made])
+    function, ends = ACTIVE_MODES[called.mode.value], np.array([-made, made])
     lost = float(np.abs(np.maximum(ends, 0) - function(ends)).max()) if made < given else 0.0
     if lost <= CLOSE * made / SIGNED_MAX and made <= COARSER * given:
         return Range(-made, made)

@@ -23,9 +23,9 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     most_merged_rows,
 )
 from xdsl_tpu.passes.joined_groups import cheapest_join
-from xdsl_tpu.passes.lowering.int8.by_floats import ELEMENTS, function_of, taken
+from xdsl_tpu.passes.lowering.int8.by_floats import ELEMENTS, is_line, plain_function, taken
+from xdsl_tpu.passes.lowering.int8.functions import FUNCTIONS
 from xdsl_tpu.passes.lowering.int8.level_ramps import shared_range
-from xdsl_tpu.passes.lowering.int8.lut import FUNCTIONS
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 BYTE, HALF, WORD = 1, 2, 4
@@ -203,15 +203,16 @@ def _pool(prices: Prices, op: top.AvgPoolOp | top.MaxPoolOp) -> Price:
 
 
 def _function(prices: Prices, op: Operation) -> Price:
-    mode, whole = function_of(op), prices.lines(op.results[0], HALF)
-    cycles = None if mode is None else taken(mode, prices.chip)
+    function, whole = plain_function(op), prices.lines(op.results[0], HALF)
+    cycles = None if function is None else taken(function, prices.chip)
+    once = prices.lines(op.results[0], BYTE)
+    line = once if is_line(op) else None
     if cycles is None:
-        table = prices.lines(op.results[0], BYTE) * prices.chip.eu(BYTE)
-        return Price(table, min(table, TABLE * whole))
+        table = once * prices.chip.eu(BYTE)
+        return Price(line or table, min(table, TABLE * whole))
     share = whole * prices.chip.eu(HALF) / ELEMENTS
-    return Price(
-        ceil(cycles.best(shared_range(op) is not None) * share), ceil(cycles.in_floats * share)
-    )
+    best = ceil(cycles.best(shared_range(op) is not None) * share)
+    return Price(line or best, ceil(cycles.in_floats * share))
 
 
 def _passes(*eight: int) -> Callable[[Prices, Operation], Price]:

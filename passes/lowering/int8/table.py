@@ -12,7 +12,7 @@ from xdsl_tpu.passes.calibration.ranges import ends_in_relu, range_of
 from xdsl_tpu.passes.calibration.steps import step_of
 from xdsl_tpu.passes.lowering import activation, movement
 from xdsl_tpu.passes.lowering.context import Lowering, LoweringContext
-from xdsl_tpu.passes.lowering.int8 import conv, elementwise, lut, matmul, pool
+from xdsl_tpu.passes.lowering.int8 import conv, elementwise, functions, lut, matmul, pool
 from xdsl_tpu.passes.tensors import is_weight
 
 Int8Lowering: TypeAlias = Callable[[Operation, LoweringContext], Sequence[SSAValue] | None]
@@ -68,7 +68,7 @@ FOLLOWING: tuple[type[Operation], ...] = (
 
 INT8_LOWERINGS: dict[type[Operation], Int8Lowering] = {
     **{kind: _as_it_is(movement.LOWERINGS[kind]) for kind in SELECTING},
-    **{kind: lut.look_up for kind in lut.FUNCTIONS},
+    **{kind: lut.look_up for kind in functions.FUNCTIONS},
     top.AbsOp: _as_it_is(activation.LOWERINGS[top.AbsOp]),
     top.AddConstOp: elementwise.add_const,
     top.AddOp: elementwise.add_or_sub,
@@ -109,10 +109,10 @@ def in_8_bits(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
 
 def _with_zero_points(op: Operation, alike: bool) -> Int8Lowering | None:
     """The form of an op some of whose integers have a zero point; `alike` if all have one step."""
-    if type(op) in lut.WITH_ZERO_POINTS:
+    if type(op) in functions.WITH_ZERO_POINTS:
         return lut.look_up
     if isinstance(op, top.ConcatOp | top.ConvOp | top.MatMulOp) or type(op) in (
-        *lut.FUNCTIONS,
+        *functions.FUNCTIONS,
         *FOLLOWING,
     ):
         return INT8_LOWERINGS[type(op)]

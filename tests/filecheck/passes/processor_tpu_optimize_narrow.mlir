@@ -213,3 +213,46 @@ module @mixed attributes {module.state = "TPU_LOWERED"} {
     return %11, %12 : tensor<4x8xf16>, tensor<4x8xbf16>
   }
 }
+
+// -----
+
+// Integers are cast to f16 at once, and made of it; those with a zero point and those whose range
+// f16 does not hold keep f32.
+// CHECK-LABEL: module @integers
+// CHECK: [[X:%[0-9]+]] = "top.Input"
+// CHECK: [[A:%[0-9]+]] = "tpu.Cast"([[X]]){{.*}} -> tensor<4x8xf16>
+// CHECK-NEXT: [[B:%[0-9]+]] = "tpu.Active"([[A]]) {mode = #tpu<active_mode SILU>} : (tensor<4x8xf16>) -> tensor<4x8xf16>
+// CHECK-NEXT: "tpu.Cast"([[B]]) {{.*}}(tensor<4x8xf16>) -> tensor<4x8x!quant.uniform<i8:f32, 2.500000e-02>>
+// CHECK-NEXT: "tpu.Add"([[B]], [[B]])
+// CHECK: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>)
+// CHECK: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>)
+// FULL-LABEL: module @integers
+// FULL: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>)
+// FULL: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>)
+// FULL: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>)
+// OFF-LABEL: module @integers
+// OFF: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>)
+// OFF: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>)
+// OFF: mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>)
+module @integers attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<4x8x!quant.uniform<i8:f32, 0.05>>, %arg1: tensor<4x8x!quant.uniform<i8:f32, 0.05:3>>, %arg2: tensor<4x8x!quant.uniform<i8:f32, 1.0e-09>>) -> (tensor<4x8x!quant.uniform<i8:f32, 0.05>>, tensor<4x8xf16>, tensor<4x8xf16>, tensor<4x8xf16>) {
+    %0 = "top.Input"(%arg0) : (tensor<4x8x!quant.uniform<i8:f32, 0.05>>) -> tensor<4x8x!quant.uniform<i8:f32, 0.05>> loc("x")
+    %1 = "tpu.Cast"(%0) {with_scale = true} : (tensor<4x8x!quant.uniform<i8:f32, 0.05>>) -> tensor<4x8xf32> loc("x_f32")
+    %2 = "tpu.Active"(%1) {mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("silu")
+    %3 = "tpu.Cast"(%2) {with_scale = true} : (tensor<4x8xf32>) -> tensor<4x8x!quant.uniform<i8:f32, 0.025>> loc("silu_i8")
+    %4 = "tpu.Cast"(%2) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("silu_f16")
+    %5 = "tpu.Add"(%4, %4) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum")
+    %6 = "tpu.MulShift"(%3) {multiplier = 1 : si32, rshift = 0 : si32} : (tensor<4x8x!quant.uniform<i8:f32, 0.025>>) -> tensor<4x8x!quant.uniform<i8:f32, 0.05>> loc("half")
+    %7 = "top.Input"(%arg1) : (tensor<4x8x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<4x8x!quant.uniform<i8:f32, 0.05:3>> loc("y")
+    %8 = "tpu.Cast"(%7) {with_scale = true} : (tensor<4x8x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<4x8xf32> loc("y_f32")
+    %9 = "tpu.Active"(%8) {mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("of_y")
+    %10 = "tpu.Cast"(%9) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("of_y_f16")
+    %11 = "tpu.Add"(%10, %10) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum_y")
+    %12 = "top.Input"(%arg2) : (tensor<4x8x!quant.uniform<i8:f32, 1.0e-09>>) -> tensor<4x8x!quant.uniform<i8:f32, 1.0e-09>> loc("z")
+    %13 = "tpu.Cast"(%12) {with_scale = true} : (tensor<4x8x!quant.uniform<i8:f32, 1.0e-09>>) -> tensor<4x8xf32> loc("z_f32")
+    %14 = "tpu.Active"(%13) {mode = #tpu<active_mode SILU>} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("of_z")
+    %15 = "tpu.Cast"(%14) : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("of_z_f16")
+    %16 = "tpu.Add"(%15, %15) : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16> loc("sum_z")
+    return %6, %5, %11, %16 : tensor<4x8x!quant.uniform<i8:f32, 0.05>>, tensor<4x8xf16>, tensor<4x8xf16>, tensor<4x8xf16>
+  }
+}
