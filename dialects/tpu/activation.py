@@ -100,6 +100,9 @@ class PReluOp(AlikeEverywhere, TakesMargins, LocalAnyShape, SameShape, LocalOp):
     def compact_weights(self) -> tuple[int, ...]:
         return (1,)
 
+    def lane_weights(self) -> tuple[int, ...]:
+        return (1,)
+
 
 @irdl_op_definition
 class LutOp(EachElement, SameShape, LocalOp):

@@ -141,7 +141,8 @@ def test_a_pack_writes_its_weights_and_nothing_behind_them(count: int) -> None:
 
 
 def channels_scaled() -> Case:
-    """Few positions: a convolution of short rows, factors and addends of the channels, a table."""
+    """Few positions: a convolution of short rows, factors, addends and slopes of the channels, a
+    table."""
     case = Case("f16")
     x = case.input("x", (1, 20, 8, 4))
     value = conv(case, x, "c", ((1, 20, 8, 4), (1, 1536, 8, 4)), (1, 1))
@@ -149,6 +150,8 @@ def channels_scaled() -> Case:
         weight = case.weight(f"{name}_w", (1, channels, 8 if channels == 1 else 1, 1))
         attributes = {"do_relu": "false"}
         value = case.op(f"tpu.{kind}", [value, weight], attributes, name, (1, 1536, 8, 4))
+    slopes = case.weight("p_w", (1, 1536, 1, 1))
+    case.op("tpu.PReluOp", [value, slopes], {}, "p", (1, 1536, 8, 4))
     return case
 
 
@@ -156,7 +159,7 @@ def test_weights_that_have_a_part_for_each_channel_come_in_packs() -> None:
     check(channels_scaled())
     packs = pack_members(grouped_by_pass(channels_scaled()))
     packed = {name_of(weight) for pack in packs.values() for _, weight in pack}
-    assert packed >= {"s_w", "t_w"}
+    assert packed >= {"s_w", "t_w", "p_w"}
     assert "u_w" not in packed
     assert any("c_filter" in (name or "") for name in packed)
 
