@@ -22,10 +22,12 @@ from xdsl_tpu.backend.tensor import (
     DType,
     LocalTensor,
     Shape4,
+    align,
     aligned,
     aligned_bytes,
     ceil_div,
     compact,
+    strided,
 )
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.errors import DoesNotFit
@@ -90,28 +92,49 @@ def operands_of_images(
 def _per_line(
     context: LocalContext, op: tpu.MatMulOp, left: LocalTensor, right: LocalTensor
 ) -> None:
-    """Lanes hold several rows (n, c, lines, K) of a matrix; the right one (1, K, N) is shared."""
+    """Lanes hold several rows (n, c, lines, K) of a matrix; the right one (1, K, N) is shared.
+
+    Rows that do not begin where a command may are copied apart.
+    """
     chip, out, emitter = context.chip, context.out.tensor, context.emitter
-    line = chip.eu(out.dtype.bytes)
-    (_, _, count, k), (*_, n) = left.shape, out.shape
-    whole = out.shape == (*left.shape[:3], n) and not k % line and not n % line
-    if not whole or out.dtype is DType.F32 or right.shape[0] > 1:
+    (_, _, count, _), (*_, n) = left.shape, out.shape
+    if out.shape != (*left.shape[:3], n) or out.dtype is DType.F32 or right.shape[0] > 1:
         raise DoesNotFit(f"products of lines {left.shape} by {right.shape} have no local kernel")
     columns, bias = matrix_of(right, 0), context.optional(2)
 
-    def row(tensor: LocalTensor, image: int, group: Piece, number: int) -> LocalTensor:
-        address = tensor.at(image, group.start // chip.lanes, number)
-        return aligned(chip, address, (1, group.size, 1, tensor.shape[3]), tensor.dtype)
+    def row(lines: LocalTensor, number: int) -> LocalTensor:
+        shape = (1, lines.shape[1], 1, lines.shape[3])
+        return aligned(chip, lines.at(h=number), shape, lines.dtype)
 
     def produce(target: LocalTensor) -> None:
         for image in range(out.shape[0]):
             for group in cut(out.shape[1], chip.lanes):
-                for number in emitter.alike(range(count)):
-                    rows = row(left, image, group, number)
-                    multiply(emitter, row(target, image, group, number), rows, columns)
+                with context.scratch.temporary():
+                    some, made = (
+                        tensor.window((image, group.start, 0, 0), (1, group.size, *size), chip)
+                        for tensor, size in ((left, left.shape[2:]), (target, out.shape[2:]))
+                    )
+                    given, result = _apart(context, some), _apart(context, made)
+                    if given is not some:
+                        emitter.copy(given, some)
+                    for number in emitter.alike(range(count)):
+                        multiply(emitter, row(result, number), row(given, number), columns)
+                    if result is not made:
+                        emitter.copy(made, result)
 
     added = None if bias is None else bias.row(out.shape[1], chip)
     finish(context, out, fused_relu(op), produce, added)
+
+
+def _apart(context: LocalContext, lines: LocalTensor) -> LocalTensor:
+    """Lines that begin where commands without strides may: these, or room for as many."""
+    chip, (n, c, count, size) = context.chip, lines.shape
+    unit = chip.eu(lines.dtype.bytes)
+    if lines.strides[2] % unit == 0 and lines.address % chip.eu_bytes == 0:
+        return lines
+    width = align(size, unit)
+    room = context.scratch.aligned((n, c, count, width), lines.dtype)
+    return strided(room.address, lines.shape, room.strides, lines.dtype)
 
 
 def check_matrices(

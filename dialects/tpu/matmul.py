@@ -27,7 +27,7 @@ from xdsl_tpu.dialects.tpu.local import LINE_BYTES, AlikeEverywhere, as_it_stand
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, FusedReluOp, LocalOp, TpuOp, check_elements
 from xdsl_tpu.dialects.traits import SupportFuseRelu
 
-_NO_LINES = "has rows that do not end where lines of a lane do"
+_NO_LINES = "has several rows in a lane, which only 16-bit products have"
 
 
 def _transposed(shape: Shape, swap: bool) -> Shape:
@@ -222,7 +222,7 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
             return None
         shared = prod(right[:-2]) == 1
         lines, rest = divmod(prod(left[:-1]), lanes.rows)
-        if shared and lines > 1 and not rest and self._is_whole() and self._is_short():
+        if shared and lines > 1 and not rest and self._has_short_elements() and self._is_short():
             shapes = (*lanes, lines, left[-1]), (1, *right[-2:])
             return self._seen(shapes, (*lanes, lines, right[-1]))
         if lanes.rows != prod(left[:-1]):
@@ -245,7 +245,7 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
     def _takes_lines(self) -> bool:
         left, right = self.shape_of(self.input), self.shape_of(self.right)
         turned = self._is_turned() or bool(self.hdim_is_batch)
-        return not turned and left[0] == right[0] == 1 and self._is_whole()
+        return not turned and left[0] == right[0] == 1 and self._has_short_elements()
 
     def _is_short(self) -> bool:
         """Whether rows of the left matrix are so short that one a lane is slow to move."""
@@ -253,13 +253,11 @@ class MatMulOp(AlikeEverywhere, LaneView, ShapeInference, MatrixProductOp):
         assert isinstance(kind, BFloat16Type | Float16Type)
         return self.shape_of(self.input)[-1] * kind.bitwidth // 8 <= 2 * LINE_BYTES
 
-    def _is_whole(self) -> bool:
-        """Whether rows of both sides end where lines of a lane do, so that others can follow."""
+    def _has_short_elements(self) -> bool:
+        """Whether a command may begin at any line of 16-bit elements: f32 is multiplied as images
+        of filters."""
         kind = stored_type(self.input)
-        if self.right_transpose or not isinstance(kind, BFloat16Type | Float16Type):
-            return False
-        sizes = self.shape_of(self.input)[-1], self.shape_of(self.right)[-1]
-        return all(size * kind.bitwidth // 8 % LINE_BYTES == 0 for size in sizes)
+        return not self.right_transpose and isinstance(kind, BFloat16Type | Float16Type)
 
     def _is_turned(self) -> bool:
         return bool(self.left_transpose) or bool(self.output_transpose)

@@ -18,6 +18,7 @@ from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, I64_INT, default_attr_def, 
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of, row_shape
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType
+from xdsl_tpu.dialects.interfaces.movement import Moves
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference
 from xdsl_tpu.dialects.interfaces.shape_rules import axes_of, reduced
 from xdsl_tpu.dialects.tpu.kinds import ARG_MODE, NONZERO_ORDER, REDUCE_MODE
@@ -91,7 +92,7 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
     def can_be_seen(self) -> bool:
         if self._rows() is None:
             return False
-        apart = EachElement | LocalBroadcast | LocalReshape
+        apart = EachElement | LocalBroadcast | LocalReshape | Moves
         return bool(self.keepdims) or all(
             isinstance(use.operation, apart) for use in self.output.uses
         )

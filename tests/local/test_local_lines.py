@@ -23,9 +23,18 @@ def product(kind: str, left: tuple[int, ...], columns: int, relu: str = "false")
 @pytest.mark.parametrize("relu", ["false", "true"])
 @pytest.mark.parametrize("secs", [Secs(), Secs(h=3)], ids=str)
 @pytest.mark.parametrize(
-    ("left", "columns"), [((1, 64, 6, 32), 96), ((1, 70, 5, 64), 32), ((1, 10, 3, 96), 64)]
+    ("left", "columns"),
+    [
+        ((1, 64, 6, 32), 96),
+        ((1, 70, 5, 64), 32),
+        ((1, 10, 3, 96), 64),
+        ((1, 70, 5, 9), 64),
+        ((1, 64, 6, 32), 20),
+        ((1, 130, 4, 31), 1),
+    ],
 )
 def test_lines(kind: str, relu: str, secs: Secs, left: tuple[int, ...], columns: int) -> None:
+    """Also rows that do not end where a command may begin."""
     run_grouped(product(kind, left, columns, relu), secs=secs)
 
 

@@ -268,8 +268,7 @@ def test_short_rows_are_stored_evenly(shape: Shape) -> None:
     """The same values, and fewer cycles than rows of a few bytes take."""
     chip, case = load_chip(), Case("f16", seed=7)
     x = case.input("x", (*shape[:2], 48))
-    filters = case.weight("w", (1, 48, shape[2]))
-    case.op("tpu.MatMul", [x, filters, *["none"] * 3], {}, "y", shape)
+    product_of_rows(case, x, shape, 48)
     compared(case, chip)
 
 
@@ -278,9 +277,15 @@ def test_short_rows_come_evenly(shape: Shape) -> None:
     """The same values, and fewer cycles than rows of a few bytes take."""
     chip, case = load_chip(), Case("f16", seed=7)
     x = case.input("x", shape)
-    filters = case.weight("w", (1, shape[2], 48))
-    case.op("tpu.MatMul", [x, filters, *["none"] * 3], {}, "y", (*shape[:2], 48))
+    product_of_rows(case, x, (*shape[:2], 48), shape[2])
     compared(case, chip)
+
+
+def product_of_rows(case: Case, x: str, result: Shape, inner: int) -> None:
+    """By a turned matrix, which takes a row of each lane only."""
+    filters = case.weight("w", (1, result[2], inner))
+    operands = [x, filters, *["none"] * 3]
+    case.op("tpu.MatMul", operands, {"right_transpose": "true"}, "y", result)
 
 
 def compared(case: Case, chip: Chip) -> None:
