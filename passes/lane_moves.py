@@ -204,14 +204,32 @@ def _join(chain: Sequence[Operation], block: Block, chip: Chip, gain: int = 1) -
         for op in reversed(new):
             op.erase()
         return False
+    made = new[-1].results[0]
+    while new and (alike := _alike(new[0], last)) is not None:
+        made = alike.results[0] if len(new) == 1 else made
+        new[0].results[0].replace_all_uses_with(alike.results[0])
+        new.pop(0).erase()
     block.insert_ops_before(new, last)
-    last.results[0].replace_all_uses_with(new[-1].results[0])
+    last.results[0].replace_all_uses_with(made)
     for op in chain:
         if any(result.uses for result in op.results):
             break
         op.detach()
         op.erase()
     return True
+
+
+def _alike(op: Operation, before: Operation) -> Operation | None:
+    """An op in front of another that makes the same of the same value, as what is chosen from rows
+    and the best of them read these in one order."""
+    for use in op.operands[0].uses:
+        other = use.operation
+        if type(other) is not type(op) or other.parent is not before.parent:
+            continue
+        same = (other.attributes, other.result_types) == (op.attributes, op.result_types)
+        if same and other.is_before_in_block(before):
+            return other
+    return None
 
 
 def _store_evenly(block: Block, chip: Chip) -> None:

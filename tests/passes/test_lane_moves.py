@@ -83,6 +83,32 @@ def test_windows_stay_on_the_chip(side: int, size: int, offset: int) -> None:
     assert 1.5 * cycles[0] < cycles[1]
 
 
+@pytest.mark.parametrize("offset", [0, 3])
+def test_what_is_moved_twice_in_the_same_way_is_moved_once(offset: int) -> None:
+    """`offset`: the second one is another part of the value."""
+    case, image, parts = Case("f16", seed=3), (1, 784, 96), (1, 4, 7, 4, 7, 96)
+    turned, windows = (1, 4, 4, 7, 7, 96), (16, 49, 96)
+    x = case.op("tpu.Relu", [case.input("x", image)], {}, "a", image)
+    made: list[str] = []
+    for number, first in enumerate((0, offset)):
+        swap = {"offset": f"[0, {first}, 0]"}
+        y = case.op("tpu.SwapDimInner", [x], swap, f"s{number}", image) if first else x
+        y = case.op("tpu.Reshape", [y], {"shape": str(list(parts))}, f"p{number}", parts)
+        order = {"order": "[0, 1, 3, 2, 4, 5]"}
+        y = case.op("tpu.Permute", [y, "none"], order, f"t{number}", turned)
+        y = case.op("tpu.Reshape", [y], {"shape": str(list(windows))}, f"w{number}", windows)
+        made.append(case.op("tpu.Relu", [y], {}, f"r{number}", windows))
+    case.op("tpu.Add", made, {}, "y", windows)
+    module = case.module()
+    (before,) = run_module(module, case.inputs).values()
+    make_pass("lane-moves", "").apply(make_context(), module)
+    module.verify()
+    (after,) = run_module(module, case.inputs).values()
+    assert np.array_equal(before, after)
+    moved = [op for op in module.walk() if isinstance(op, tpu.RearrangeOp)]
+    assert len(moved) == (2 if offset else 1)
+
+
 @pytest.mark.parametrize("mode", ["ReduceMean", "ReduceSum", "ReduceMax"])
 @pytest.mark.parametrize("shape", [(1, 196, 56), (1, 7, 9, 130), (3, 70, 40)], ids=str)
 def test_rows_are_reduced_on_the_chip(shape: Shape, mode: str) -> None:
