@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import product
 from math import prod
 
@@ -83,11 +84,12 @@ class _Problem:
             raise TooLargeError
         costs = np.zeros(sizes)
         met = [self.sure.met(ports, self.options[own]) for own in range(len(self.options))]
+        stored = cache(partial(self.sure.stored, value))  # by a few lanes, for many labels
         for labels in product(*map(range, sizes)):
             seen = [self.options[label] or given for label in labels]
             lost, asked = met[labels[0]]
             others = {*seen[1:], *asked} - {seen[0]}
-            costs[labels] = lost + sum(self.sure.stored(value, seen[0], one) for one in others)
+            costs[labels] = lost + sum(stored(seen[0], one) for one in others)
         axes = [*nodes]
         order = sorted(range(len(axes)), key=axes.__getitem__)
         return Table(tuple(axes[at] for at in order), costs.transpose(order))
