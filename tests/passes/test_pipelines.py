@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.passes.real_networks import cosine, example, facts, real_module, real_text
 from tests.passes.test_swin_stages import BLOCKS, between
+from tests.tools.small_models import cnn
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top, tpu
@@ -12,6 +13,7 @@ from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.text import module_text, parse_module
 from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.frontend.onnx import import_onnx
 from xdsl_tpu.passes import PASSES
 from xdsl_tpu.passes.pipelines import REQUIRED, STAGES, Settings, lower, run_stage
 
@@ -94,7 +96,7 @@ def test_all_passes_exist() -> None:
 
 
 def test_weights_are_exactly_those_the_final_ir_names() -> None:
-    module = example("mobilenetv2_100")
+    module = import_onnx(cnn())
     lower(module, "F16", "bm1684x")
     named = {name_of(op) for op in module.walk() if isinstance(op, top.WeightOp)}
     assert set(weights_of(module)) == named
@@ -106,7 +108,7 @@ def test_weights_are_exactly_those_the_final_ir_names() -> None:
 
 
 def test_optional_passes_can_be_left_out() -> None:
-    module = example("mobilenetv2_100")
+    module = import_onnx(cnn())
     times = lower(module, "F16", "bm1684x", disable=("layer-group", "verify-addresses"))
     ran = {one.pass_name for one in times}
     assert "layer-group" not in ran

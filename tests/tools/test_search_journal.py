@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from tests.tools.running import SCRIPTS, Run
 from xdsl_tpu.dialects.errors import TpuError
 from xdsl_tpu.tools.mixing import network as measuring
 from xdsl_tpu.tools.mixing.journal import FileJournal
+from xdsl_tpu.tools.tpu_calibrate import main as tpu_calibrate
 
 SUBJECT = {"version": "1", "model": "a"}
 
@@ -68,16 +70,26 @@ def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, text: str) -> N
     assert path.read_text() == text
 
 
-@pytest.fixture
-def samples(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("samples") / "x.npz"
     rng = np.random.default_rng(3)
-    np.savez(tmp_path / "x.npz", image=rng.standard_normal((3, 3, 40, 24)).astype(np.float32))
-    return tmp_path / "x.npz"
+    np.savez(file, image=rng.standard_normal((3, 3, 40, 24)).astype(np.float32))
+    return file
 
 
 def wanted(models: Path, samples: Path, table: Path, target: float = 0.99995) -> list[str | Path]:
     sought = ("--suggest-mixed", "--target-cosine", str(target))
     return [models / "cnn.onnx", "--dataset", samples, "-o", table, *sought]
+
+
+@pytest.fixture(scope="module")
+def whole(models: Path, samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a search that nothing interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.raises(SystemExit, match=r"^0$"):
+        tpu_calibrate([str(one) for one in wanted(models, samples, folder / "t.cali")])
+    return folder
 
 
 def stopped(monkeypatch: pytest.MonkeyPatch, after: int) -> Callable[[], None]:
@@ -100,14 +112,13 @@ def test_an_interrupted_search_goes_on_and_finds_the_same(
     call: Run,
     models: Path,
     samples: Path,
+    whole: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     after: int,
 ) -> None:
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    for folder in (whole, parts):
-        folder.mkdir()
-    assert call("tpu-calibrate", *wanted(models, samples, whole / "t.cali")).status == 0
+    parts = tmp_path / "parts"
+    parts.mkdir()
     goes_on = stopped(monkeypatch, after)
     done = call("tpu-calibrate", *wanted(models, samples, parts / "t.cali"))
     assert (done.status, done.err.splitlines()[-1]) == (130, "error: interrupted")
@@ -126,11 +137,15 @@ def test_an_interrupted_search_goes_on_and_finds_the_same(
 
 
 def test_a_finished_search_measures_nothing_again_and_another_goal_only_what_is_new(
-    call: Run, models: Path, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Run,
+    models: Path,
+    samples: Path,
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    table = tmp_path / "t.cali"
-    journal = tmp_path / "t.cali.journal"
-    assert call("tpu-calibrate", *wanted(models, samples, table)).status == 0
+    folder = shutil.copytree(whole, tmp_path / "again")
+    table, journal = folder / "t.cali", folder / "t.cali.journal"
     before, written = journal.read_text(), table.read_bytes()
     monkeypatch.setattr(measuring, "run_module", never)
     assert call("tpu-calibrate", *wanted(models, samples, table)).status == 0
