@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Command
 from xdsl_tpu.backend.program import Program
 from xdsl_tpu.backend.report import Closeness, closeness
@@ -84,6 +83,8 @@ def compare_layers(
     `folder` holds what `tpu-compile` wrote: `top.mlir` and `final.mlir` with their weights.
     Raises TpuError when they are missing or are not those of `program`.
     """
+    from xdsl_tpu.backend.codegen import generate  # for which other runs need not wait
+
     final = _stage(folder, "final")
     places: list[ValuePlace] = []
     again = generate(final, weights_of(final), chip, places)
