@@ -1,4 +1,8 @@
-"""The example networks through the installed tools: closeness to onnxruntime, cycles."""
+"""The example networks through the tools: closeness to onnxruntime, cycles.
+
+That their programs have no finding is seen when they are generated, as in all tests; the installed
+scripts carry Swin-T through README.md.
+"""
 
 import json
 from itertools import pairwise
@@ -8,7 +12,6 @@ import pytest
 from tests.tools.running import Run
 
 from xdsl_tpu.backend.bmodel import read_bmodel
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.operands import accesses
 from xdsl_tpu.backend.operands.region import regions
@@ -34,12 +37,12 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize(("name", "quantize", "cosine"), CASES, ids=str)
-def test_closeness(name: str, quantize: str, cosine: float, tool: Run, tmp_path: Path) -> None:
+def test_closeness(name: str, quantize: str, cosine: float, call: Run, tmp_path: Path) -> None:
     model, out, report = EXAMPLES / f"{name}.onnx", tmp_path / "out", tmp_path / "report.json"
-    done = tool("tpu-compile", model, "-o", out, "--quantize", quantize, "--quiet")
+    done = call("tpu-compile", model, "-o", out, "--quantize", quantize, "--quiet")
     assert done.status == 0, done.err
     compare = ("--seed", "11", "--compare", model, "--report", report, "--quiet")
-    done = tool("tpu-run", out / "model.bmodel", *compare)
+    done = call("tpu-run", out / "model.bmodel", *compare)
     assert done.status == 0, done.err
     figures = json.loads(report.read_text(encoding="utf-8"))
     (output,) = figures["outputs"].values()
@@ -48,9 +51,7 @@ def test_closeness(name: str, quantize: str, cosine: float, tool: Run, tmp_path:
     assert cosine <= tensor["cosine"] <= 1 + 1e-9
     assert figures["gdma"]["bytes"]["load"] > PARAMETERS[name] * (2 if quantize == "F16" else 4)
     assert figures["cycles"] < figures["bdc"]["busy_cycles"] + figures["gdma"]["busy_cycles"]
-    program = read_bmodel(out / "model.bmodel")
-    assert check_program(program, load_chip()) == []
-    check_coefficients(program)
+    check_coefficients(read_bmodel(out / "model.bmodel"))
 
 
 def check_coefficients(program: Program) -> None:
