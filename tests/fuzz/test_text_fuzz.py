@@ -1,6 +1,6 @@
 """Damaged IR: `tpu-opt` prints it, or gives one message; it never falls over.
 
-The suite tries 100 texts; `make fuzz` sets XDSL_TPU_FUZZ to try as many as it says, with other
+The suite tries 60 texts; `make fuzz` sets XDSL_TPU_FUZZ to try as many as it says, with other
 random numbers each time.
 """
 
@@ -102,7 +102,7 @@ def _changed(text: str, kind: int, one: int, two: int, word: str) -> str:
 
 
 @settings(
-    max_examples=TEXTS or 100,
+    max_examples=TEXTS or 60,
     derandomize=not TEXTS,
     database=None,
     deadline=None,
