@@ -9,7 +9,6 @@ from tests.fuzz.recipes import Recipe, feeds
 
 from xdsl_tpu import calibrate
 from xdsl_tpu import compile as compile_model
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
@@ -97,8 +96,6 @@ def _on_another(recipe: Recipe, mode: str, disable: tuple[str, ...], path: str) 
     for stage in STAGES:
         run_stage(module, stage, settings)
     program = generate(module, weights_of(module), chip)
-    findings = check_program(program, chip)
-    assert not findings, str(findings[0])
     return list(run_program(program, chip, feeds(recipe)).values())
 
 

@@ -8,7 +8,6 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.emitter import Emitter
@@ -78,7 +77,6 @@ def agree(mode: str, *args: Any, **kwargs: Any) -> int:
     expected = list(run_module(module, list(inputs.values())).values())
     lower(module, mode, chip.instruction_set)
     program = generate(module, weights_of(module), chip)
-    assert check_program(program, chip) == []
     found = run_program(program, chip, inputs).values()
     for got, wanted in zip(found, expected, strict=True):
         assert np.isfinite(wanted).all()

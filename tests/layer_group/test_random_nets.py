@@ -11,7 +11,6 @@ from tests.layer_group.random_nets import convolutional, of_tokens
 from tests.layer_group.small_nets import groups_of, prepared, residual
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import CHIPS, load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Engine
@@ -54,8 +53,6 @@ def simulated(case: Case, module: ModuleOp, chip_file: Path) -> Array:
     chip = load_chip(str(chip_file))
     program = generate(module, weights_of(module), chip)
     check_encoding(program)
-    findings = check_program(program, chip)
-    assert not findings, "\n".join(map(str, findings[:5]))
     early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
     assert np.array_equal(early, late), "the result depends on which engine runs ahead"
     return early

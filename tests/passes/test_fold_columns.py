@@ -11,7 +11,6 @@ from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of, rand
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
@@ -206,7 +205,6 @@ def test_strides_and_unfolding_in_programs(way: str, monkeypatch: pytest.MonkeyP
     expected = list(run_module(module, inputs).values())
     lower(module, "F16", chip.instruction_set)
     program = generate(module, weights_of(module), chip)
-    assert check_program(program, chip) == []
     for got, wanted in zip(run_program(program, chip, inputs).values(), expected, strict=True):
         error = np.abs(np.asarray(got, np.float32).reshape(wanted.shape) - wanted).max()
         assert error < 5e-3 * np.abs(wanted).max()
@@ -478,7 +476,6 @@ def _integers(
     chip, one = load_chip("bm1684x"), clone_with_weights(module)
     lower(one, "INT8", chip.instruction_set, without, quantization=table)
     program = generate(one, weights_of(one), chip)
-    assert check_program(program, chip) == []
     return one, program
 
 

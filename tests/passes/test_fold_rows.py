@@ -9,7 +9,6 @@ from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of, rand
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
@@ -263,7 +262,6 @@ def test_in_programs(mode: str, build: Build) -> None:
     (expected,) = run_module(plain, inputs).values()
     lower(module, mode, chip.instruction_set)
     program = generate(module, weights_of(module), chip)
-    assert check_program(program, chip) == []
     (got,) = run_program(program, chip, inputs).values()
     error = np.abs(np.asarray(got, np.float32).reshape(expected.shape) - expected).max()
     assert error < {"F16": 5e-3, "BF16": 4e-2, "F32": 1e-4}[mode] * np.abs(expected).max()

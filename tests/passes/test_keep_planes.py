@@ -9,7 +9,6 @@ from tests.passes.semantics import Net, assert_same_numbers, ops_of
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
@@ -198,7 +197,6 @@ def test_between_convolutions_on_the_machine() -> None:
     orders = [tuple(ints(op.order)) for op in ops_of(module, tpu.PermuteOp)]
     assert len(orders) <= 2  # the input's, the result's
     program = generate(module, weights_of(module), chip)
-    assert check_program(program, chip) == []
     (got,) = run_program(program, chip, inputs).values()
     scale = float(np.abs(expected).max())
     assert float(np.abs(np.asarray(got, np.float32) - expected).max()) < 4e-3 * scale

