@@ -96,21 +96,23 @@ def _narrows(op: Operation) -> bool:
 
 
 def _source(value: SSAValue) -> tuple[SSAValue, IndexMap] | None:
-    """What is in DDR whatever the groups are, and the movement from there that makes a value of it;
-    None where an op with a local form has a part in that, or what others make is moved: several
-    movements of one value may be one sweep in DDR."""
-    moves, is_seen = IndexMap.identity(prod(shape_of(value))), True
+    """What is in DDR whatever the groups are, and the movement from there that makes a value of it:
+    what a Reshape without a local form reads is. None where an op with a local form has a part in
+    that, or what others make is moved: several movements of one value may be one sweep in DDR."""
+    moves, is_seen, is_stored = IndexMap.identity(prod(shape_of(value))), True, False
     while isinstance(value.owner, Operation) and (step := single_map(value.owner)) is not None:
+        is_local = why_not_local(value.owner) is None
         if not isinstance(value.owner, KeepsOrder):
-            if why_not_local(value.owner) is None:
-                return None
+            if is_local:
+                return (value, moves) if is_stored and is_seen else None
             is_seen = False
+        is_stored |= not is_local
         moves, value = moves.after(step), value.owner.operands[0]
     maker = value.owner
     if not isinstance(maker, Operation):
         return value, moves
     local = isinstance(maker, Moves | PicksRows) or why_not_local(maker) is None
-    return None if local or not is_seen else (value, moves)
+    return None if (local and not is_stored) or not is_seen else (value, moves)
 
 
 @dataclass(frozen=True)

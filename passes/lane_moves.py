@@ -22,6 +22,7 @@ from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.even_loads import GAIN, is_short, load_evenly, takes_little
 from xdsl_tpu.passes.graph import derived_name, tensor_like
 from xdsl_tpu.passes.lane_prices import (
+    cycles_of_load,
     cycles_of_steps,
     cycles_of_store,
     even_parts,
@@ -148,13 +149,18 @@ def _returned(chain: Sequence[Operation], chip: Chip) -> float:
     stored = cycles_of_store(number_type(value), rows_of(shape_of(value)), chip)
     if all(isinstance(op, KeepsOrder) for op in chain):
         return stored
-    return stored + _through_ddr(value, chip) - START
-
-
-def _through_ddr(value: SSAValue, chip: Chip) -> float:
-    """Cycles of storing a value and of loading it again, with what these wait for."""
     size = prod(shape_of(value)) * element_bytes(value)
-    return START + size / chip.store_bytes_per_cycle + size / chip.load_bytes_per_cycle
+    return stored + size / chip.store_bytes_per_cycle + size / chip.load_bytes_per_cycle
+
+
+def _through_ddr(value: SSAValue, last: Operation, chip: Chip) -> float:
+    """Cycles of storing a value and of loading it in the rows of a movement's result, with what
+    these wait for."""
+    size = prod(shape_of(value)) * element_bytes(value)
+    rows = rows_of(shape_of(last.results[0]))
+    return (
+        START + size / chip.store_bytes_per_cycle + cycles_of_load(number_type(value), rows, chip)
+    )
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,7 @@ def _join(chain: Sequence[Operation], block: Block, chip: Chip, gain: int = 1) -
         moves = moves.after(inner)
     assert moves is not None
     value = chain[-1].operands[0]
-    now = _returned(chain, chip) if _is_returned(last) else FAR * _through_ddr(value, chip)
+    now = _returned(chain, chip) if _is_returned(last) else FAR * _through_ddr(value, last, chip)
     found = _cheapest(moves, value, last, chip)
     if found is None or gain * found.cycles + found.stored > now:
         return False

@@ -92,10 +92,12 @@ class ReduceOp(AlikeEverywhere, LaneView, ShapeInference, LocalOp):
     def can_be_seen(self) -> bool:
         if self._rows() is None:
             return False
-        apart = EachElement | LocalBroadcast | LocalReshape | Moves
-        return bool(self.keepdims) or all(
-            isinstance(use.operation, apart) for use in self.output.uses
-        )
+        users = [use.operation for use in self.output.uses]
+        apart = EachElement | LocalBroadcast | LocalReshape
+        # Many images of few channels fill few lanes as they stand.
+        images, channels = lanes_of(self.shape_of(self.input))
+        moved = images > channels and all(isinstance(user, Moves) for user in users)
+        return bool(self.keepdims) or moved or all(isinstance(user, apart) for user in users)
 
     def lanes_wanted(self) -> tuple[Lanes, ...]:
         if (rows := self._rows()) is None:

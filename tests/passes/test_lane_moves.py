@@ -28,6 +28,7 @@ from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.measured import cut_out
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.pipelines import STAGES
+from xdsl_tpu.passes.tensors import shape_of
 
 Shape = tuple[int, ...]
 
@@ -299,6 +300,35 @@ def test_short_rows_come_evenly(shape: Shape) -> None:
     x = case.input("x", shape)
     product_of_rows(case, x, (*shape[:2], 48), shape[2])
     compared(case, chip)
+
+
+def test_what_a_group_stores_comes_evenly() -> None:
+    """Scores of two classes, whose columns were channels: nothing moves them to rows in local
+    memory, and a Reshape that moves data across lanes is behind what may."""
+    case, shape = Case("f16", seed=7), (1, 3200, 2)
+    value = case.op("tpu.Relu", [case.input("x", (1, 8, 800))], {}, "a", (1, 8, 800))
+    steps = (
+        ("Reshape", (4, 2, 16, 50)),
+        ("Permute", (4, 16, 50, 2)),
+        ("Reshape", (1, 4, 1600)),
+        ("Permute", (1, 1600, 4)),
+        ("Reshape", shape),
+    )
+    for number, (kind, made) in enumerate(steps):
+        order = "[0, 2, 3, 1]" if len(made) == 4 else "[0, 2, 1]"
+        attribute = {"order": order} if kind == "Permute" else {"shape": str(list(made))}
+        operands = [value, "none"] if kind == "Permute" else [value]
+        value = case.op(f"tpu.{kind}", operands, attribute, f"v{number}", made)
+    case.op("tpu.Softmax", [value, *["none"] * 5], {"axis": "2 : si32"}, "y", shape)
+    module = case.module()
+    (before,) = run_module(module, case.inputs).values()
+    make_pass("lane-moves", "").apply(make_context(), module)
+    (after,) = run_module(module, case.inputs).values()
+    assert np.array_equal(before, after)
+    (softmax,) = (op for op in module.walk() if isinstance(op, tpu.SoftmaxOp))
+    moved = softmax.input.owner
+    assert isinstance(moved, tpu.RearrangeOp)
+    assert shape_of(moved.inputs[0])[:2] == (1, 64)
 
 
 def product_of_rows(case: Case, x: str, result: Shape, inner: int) -> None:

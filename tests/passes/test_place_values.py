@@ -417,3 +417,22 @@ def test_repeated_weights_must_be_worth_their_bytes(monkeypatch: pytest.MonkeyPa
     after = assert_same_numbers(module, f'{PASSES[:-1]} in_lanes="true"}}')
     (added,) = ops_of(after, tpu.AddOp)
     assert math.prod(shape_of(added.inputs[1])) == 4 * 49 * 49
+
+
+@pytest.mark.parametrize(("shape", "seen"), [((96, 20, 24), True), ((20, 96, 24), False)], ids=str)
+def test_rows_of_many_images_are_reduced_in_their_lanes(
+    shape: tuple[int, int, int], seen: bool
+) -> None:
+    """As points of a pillar are, where their maximum is moved in any case; images of many channels
+    fill the lanes as they stand."""
+    images, rows, columns = shape
+    net = Net()
+    x = net.input("x", images, rows, 9)
+    product = net.op(top.MatMulOp, "mm", (x, net.weight("w", 9, columns), net.none))
+    best = net.op(top.ReduceOp, "best", (product,), axes=[1], keepdims=False, mode="ReduceMax")
+    end = net.op(top.PermuteOp, "end", (best,), order=(1, 0))
+    passes = PASSES.replace("F32", "F16")
+    after = assert_same_numbers(net.module(end), passes, tolerance=4e-3)
+    (made,) = ops_of(after, tpu.ReduceOp)
+    assert isinstance(made, tpu.ReduceOp)
+    assert (lanes_of(shape_of(made.input)) == Lanes(1, images)) == seen
