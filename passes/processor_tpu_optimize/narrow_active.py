@@ -9,9 +9,9 @@ from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.precision import Precision, precision_of
 from xdsl_tpu.dialects.quant import UniformType
-from xdsl_tpu.passes.calibration.steps import UNSIGNED_MAX, step_of
+from xdsl_tpu.passes.calibration.steps import step_of
 from xdsl_tpu.passes.graph import derived_name, producer, rebuilt, tensor_like, users
-from xdsl_tpu.passes.lowering.context import in_f16
+from xdsl_tpu.passes.lowering.int8.by_floats import is_near
 from xdsl_tpu.passes.tensors import element_of, number_type, shape_of
 
 NARROW_MODES: dict[Precision, frozenset[str]] = {
@@ -94,8 +94,7 @@ class NarrowActive(RewritePattern):
 
 def _is_near(value: SSAValue) -> bool:
     """Whether a value is in 8 bits and f16 holds all that these stand for."""
-    step = step_of(value) if isinstance(element_of(value), UniformType) else None
-    return step is not None and not step.zero_point and in_f16(step.scale * UNSIGNED_MAX)
+    return isinstance(element_of(value), UniformType) and is_near(step_of(value))
 
 
 def _casts_behind(value: SSAValue, kind: Attribute) -> list[tpu.CastOp]:
