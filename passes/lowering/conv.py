@@ -27,12 +27,13 @@ from xdsl_tpu.passes.lowering.dilation import (
     phased,
     without_idle_taps,
 )
-from xdsl_tpu.passes.lowering.planes import by_planes
+from xdsl_tpu.passes.lowering.planes import by_planes, in_floats
 from xdsl_tpu.passes.lowering.steps import Array, Steps
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 
-def _windows(op: "top.ConvOp | top.DeconvOp") -> list[Window]:
+def windows_of(op: "top.ConvOp | top.DeconvOp") -> list[Window]:
+    """How a filter slides over each dimension."""
     kernel, strides, pads = ints(op.kernel_shape), ints(op.strides), ints(op.pads)
     rank = len(kernel)
     dilations = (ints(op.dilations) if op.dilations is not None else ()) or (1,) * rank
@@ -45,7 +46,7 @@ def _windows(op: "top.ConvOp | top.DeconvOp") -> list[Window]:
 def _conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """conv(x, filter, bias) -> Conv2D(x, filter_f16, bias) {with_bias}."""
     assert isinstance(op, top.ConvOp)
-    windows = _windows(op)
+    windows = windows_of(op)
     most = max(max(w.before, w.after) for w in windows)
     is_plain = most <= LIMITS.padding and not any(w.is_far for w in windows)
     is_known = is_none(op.bias) or is_weight(op.bias)
@@ -81,7 +82,7 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     cannot insert are written out, behind each element.
     """
     assert isinstance(op, top.DeconvOp)
-    do, windows = Steps(op, ctx), _windows(op)
+    do, windows = Steps(op, ctx), windows_of(op)
     weights = np.flip(_filter(do, op), tuple(range(2, 2 + len(windows))))
     group = op.group.value.data
     inserted, gaps = inserting(op)
@@ -98,7 +99,7 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
 def inserting(op: "top.DeconvOp") -> tuple[list[Window], list[int]]:
     """The windows of a transposed convolution over its input with so many zeros between elements
     of each dimension."""
-    windows = _windows(op)
+    windows = windows_of(op)
     extra = ints(op.output_padding or ()) or (0,) * len(windows)
     inserted = [
         Window(w.kernel, 1, w.reach - w.before, w.reach - w.after + e, w.dilation)
@@ -344,7 +345,8 @@ class _Convolution:
         def convolve(x: SSAValue, weights: SSAValue, bias: SSAValue, label: str) -> SSAValue:
             return self._conv2d(x, weights, bias, plane, label, gaps=gaps[1:])
 
-        return by_planes(self.do, x, weights, bias, depth, gaps[0], convolve)
+        kinds = in_floats(self.do, bias)
+        return by_planes(self.do, x, weights, depth, gaps[0], kinds, convolve)
 
     def _by_planes(
         self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]

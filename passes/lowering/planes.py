@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
@@ -21,6 +21,19 @@ from xdsl_tpu.passes.tensors import shape_of
 
 Convolve = Callable[[SSAValue, SSAValue, SSAValue, str], SSAValue]
 """Input, filter, bias and a label -> Conv2D over the other two dimensions."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """In which types planes are convolved: elements of the input, how many bytes these have, and of
+    the result, a weight that holds a filter, and the bias of so many planes."""
+
+    given: Attribute
+    width: int
+    made: Attribute
+    filter: Callable[[str, Array], SSAValue]
+    bias: Callable[[int], SSAValue]
+
 
 MOST_PARTS = 32
 """Convolutions that one becomes."""
@@ -57,16 +70,16 @@ def tile_of(first: int, count: int, window: Window, depth: int, gap: int) -> Til
 
 
 def tiles_of(
-    window: Window, depth: int, gap: int, channels: tuple[int, int], lanes: Lanes
+    window: Window, depth: int, gap: int, channels: tuple[int, int], lanes: Lanes, width: int = 2
 ) -> list[Tile]:
     """The tiles in which the array is busy for the shortest time; `channels` are (OC, IC).
 
-    The array has an output channel in each lane and multiplies a row of input channels, of 16
-    bits, at a time (`backend/timing`); fewer tiles win where times are equal.
+    The array has an output channel in each lane and multiplies a row of input channels, of `width`
+    bytes, at a time (`backend/timing`); fewer tiles win where times are equal.
     """
     planes = window.positions((depth - 1) * (gap + 1) + 1)
     oc, ic = channels
-    inner = lanes.channels(2)
+    inner = lanes.channels(width)
     choices: list[tuple[int, int, list[Tile]]] = []
     for count in range(1, planes + 1):
         starts = range(0, planes, count)
@@ -94,44 +107,41 @@ def by_planes(
     do: Steps,
     x: SSAValue,
     weights: Array,
-    bias: SSAValue,
     window: Window,
     gap: int,
+    kinds: Format,
     convolve: Convolve,
 ) -> SSAValue:
     """Conv3d of (N, C, D, H, W) with `weights` (OC, C, taps, KH, KW), along D over `window`."""
-    element = do.ctx.element
     n, c, depth = shape_of(x)[:3]
     oc = weights.shape[0]
-    image = planes_as_channels(do, x)
-    tiles = tiles_of(window, depth, gap, (oc, c), do.ctx.lanes)
+    image = planes_as_channels(do, x, kinds.given)
+    tiles = tiles_of(window, depth, gap, (oc, c), do.ctx.lanes, kinds.width)
     filters: dict[tuple[object, ...], SSAValue] = {}
     biases: dict[int, SSAValue] = {}
     parts: list[SSAValue] = []
     for tile in tiles:
         key, count = (tile.seen, tile.span), len(tile.seen)
         if key not in filters:
-            values = filters_of(tile, weights)
-            filters[key] = do.weight(f"filter{tile.first}", values, element)
+            filters[key] = kinds.filter(f"filter{tile.first}", filters_of(tile, weights))
         if count not in biases:
-            biases[count] = _repeated(do, bias, count)
+            biases[count] = kinds.bias(count)
         part = image
         if tile.span < depth:
             ends = tile.low * c, (tile.low + tile.span) * c
-            part = do.cut(f"planes{tile.first}", image, 1, *ends, element)
+            part = do.cut(f"planes{tile.first}", image, 1, *ends, kinds.given)
         label = f"convolved{tile.first}" if len(tiles) > 1 else "convolved"
         parts.append(convolve(part, filters[key], biases[count], label))
     *_, high, wide = shape_of(parts[0])
     planes = sum(len(tile.seen) for tile in tiles)
     y = parts[0]
     if len(parts) > 1:
-        y = do.step("images", tpu.ConcatOp, parts, (n, planes * oc, high, wide), element, axis=1)
-    return channels_as_planes(do, y, (n, oc, planes, high, wide))
+        y = do.step("images", tpu.ConcatOp, parts, (n, planes * oc, high, wide), kinds.made, axis=1)
+    return channels_as_planes(do, y, (n, oc, planes, high, wide), kinds.made)
 
 
-def planes_as_channels(do: Steps, x: SSAValue) -> SSAValue:
+def planes_as_channels(do: Steps, x: SSAValue, element: Attribute) -> SSAValue:
     """(N, C, D, H, W) -> (N, D * C, H, W)."""
-    element = do.ctx.element
     n, c, depth, height, width = shape_of(x)
     x = do.reshaped("flat", x, (n, c, depth, height * width), element)
     shape = (n, depth, c, height * width)
@@ -139,14 +149,25 @@ def planes_as_channels(do: Steps, x: SSAValue) -> SSAValue:
     return do.reshaped("planes", x, (n, depth * c, height, width), element)
 
 
-def channels_as_planes(do: Steps, y: SSAValue, shape: Sequence[int]) -> SSAValue:
+def channels_as_planes(
+    do: Steps, y: SSAValue, shape: Sequence[int], element: Attribute
+) -> SSAValue:
     """(N, D * C, H, W) -> `shape`, (N, C, D, H, W), which the op gives."""
-    element = do.ctx.element
     n, oc, planes, high, wide = shape
     y = do.reshaped("positions", y, (n, planes, oc, high * wide), element)
     target = (n, oc, planes, high * wide)
     y = do.step("by_channel", tpu.PermuteOp, [y], target, element, order=[0, 2, 1, 3])
     return do.last(tpu.ReshapeOp, [y], element, shape=list(shape))
+
+
+def in_floats(do: Steps, bias: SSAValue) -> Format:
+    """The mode's own elements."""
+    element = do.ctx.element
+
+    def filter_(label: str, values: Array) -> SSAValue:
+        return do.weight(label, values, element)
+
+    return Format(element, 2, element, filter_, lambda count: _repeated(do, bias, count))
 
 
 def _repeated(do: Steps, bias: SSAValue, count: int) -> SSAValue:

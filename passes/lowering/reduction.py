@@ -40,7 +40,7 @@ def _pool(mode: PoolMode) -> Lowering:
         is_short = ctx.element == F16 and prod(ints(op.kernel_shape)) <= MOST_SUMMED
         element = ctx.element if mode is PoolMode.Max or is_short else F32
         if len(op.kernel_shape) == 3:
-            return _pool_by_planes(op, ctx, element, mode)
+            return pool_by_planes(op, ctx, element, mode)
         target = POOLS.get(len(op.kernel_shape))
         if target is None:
             raise CannotLowerError(
@@ -51,7 +51,7 @@ def _pool(mode: PoolMode) -> Lowering:
     return lower
 
 
-def _pool_by_planes(
+def pool_by_planes(
     op: "top.MaxPoolOp | top.AvgPoolOp", ctx: LoweringContext, element: Attribute, mode: PoolMode
 ) -> Sequence[SSAValue]:
     """A pool of N, C, D, H, W -> Pool2D of every plane, then Pool2D along the planes.

@@ -1,5 +1,6 @@
 """Every op the lowering claims to handle computes nearly the same in INT8, or in F16 instead."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -242,3 +243,41 @@ def test_patches_farther_apart_than_8_bit_kernels_can_take_are_f16(
     assert kinds(module) == ({"tpu.Conv2D"} if in_int8 else set())
     (found,) = run_module(module, inputs).values()
     assert np.abs(found - expected).max() < 4 * float(np.abs(expected).max()) / 127
+
+
+@pytest.mark.parametrize("signed", [True, False], ids=["signed", "unsigned"])
+@pytest.mark.parametrize(
+    ("strides", "pads", "dilations"),
+    [
+        ((1, 1, 1), (1, 1, 1), (1, 1, 1)),
+        ((2, 1, 2), (0, 1, 0), (1, 1, 1)),
+        ((1, 2, 1), (2, 0, 1), (2, 1, 1)),
+    ],
+)
+def test_filters_of_volumes_are_filters_of_planes(
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    signed: bool,
+    tmp_path: Path,
+) -> None:
+    """Also planes that are not there, and factors without a sign, which have no bias."""
+    x, weights = normal(1, 5, 6, 9, 8), normal(7, 5, 3, 3, 3) / 8
+    operands: list[X | W | None] = [X(x), W(weights), W(normal(7))]
+    if not signed:
+        operands = [X(x), W(np.abs(weights)), None]
+    attributes = {
+        "kernel_shape": [3, 3, 3],
+        "strides": list(strides),
+        "pads": [*pads, *pads],
+        "dilations": list(dilations),
+        "group": 1,
+        "do_relu": signed,
+    }
+    module, inputs, (expected,) = int8_module(Sample(top.ConvOp, operands, attributes), tmp_path)
+    assert "tpu.Conv2D" in kinds(module)
+    (found,) = run_module(module, inputs).values()
+    assert found.shape == expected.shape
+    assert (
+        np.abs(found - expected).max() <= COARSE[top.ConvOp] * float(np.abs(expected).max()) / 127
+    )

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
@@ -20,17 +21,19 @@ from xdsl_tpu.dialects.interpreters.layouts import (
     is_depthwise,
 )
 from xdsl_tpu.dialects.lanes import Lanes
+from xdsl_tpu.dialects.quant import UniformType
 from xdsl_tpu.passes.calibration.steps import (
     SIGNED_MAX,
     UNSIGNED_MAX,
     Step,
+    quantised,
     result_element,
     step_of,
 )
 from xdsl_tpu.passes.joined_groups import cheapest_join
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
-from xdsl_tpu.passes.lowering.conv import can_insert, inserting
+from xdsl_tpu.passes.lowering.conv import can_insert, inserting, windows_of
 from xdsl_tpu.passes.lowering.int8.scales import (
     Array,
     least_scale,
@@ -48,7 +51,9 @@ from xdsl_tpu.passes.lowering.int8.types import (
     numbers_of,
     unlimited,
 )
-from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
+from xdsl_tpu.passes.lowering.planes import Format, by_planes
+from xdsl_tpu.passes.lowering.steps import Steps
+from xdsl_tpu.passes.tensors import element_of, is_weight, required_name, shape_of
 
 UNUSED = 1e-5
 """The scale of a filter without weights."""
@@ -64,14 +69,11 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """
     assert isinstance(op, top.ConvOp)
     step = step_of(op.input, ctx.asymmetric)
-    if (
-        len(op.kernel_shape) > 2
-        or not is_weight(op.filter)
-        or step is None
-        or _is_far(op, ctx.lanes)
-    ):
+    if not is_weight(op.filter) or step is None:
         return None
-    if _is_faster_in_f16(op, ctx.chip):
+    if len(op.kernel_shape) > 2:
+        return None if ctx.asymmetric else volume(op, step, ctx)
+    if _is_far(op, ctx.lanes) or _is_faster_in_f16(op, ctx.chip):
         return None
     return _in_8_bits(op, numbers_of(op.filter, ctx), step, ctx)
 
@@ -110,6 +112,49 @@ def _in_8_bits(
     **changes: Any,
 ) -> Sequence[SSAValue] | None:
     """`op` with the numbers `weights` for its filter, on elements of `step`."""
+    made = quantised_filter(op, weights, step, ctx)
+    if made is None:
+        return None
+    name, bias = required_name(op), op.bias
+    filter_ = new_weight(ctx, f"{name}_filter_{made.suffix}", made.filter, made.element)
+    if made.bias is not None:
+        shaped = made.bias.reshape(1, -1, *[1] * (weights.ndim - 2))
+        bias = new_weight(ctx, f"{name}_bias_int32", shaped, I32)
+    return build(
+        op,
+        ctx,
+        tpu.Conv2DOp,
+        (op.input, filter_, bias),
+        INT8,
+        with_bias=made.bias is not None,
+        multiplier=made.multipliers,
+        rshift=made.shifts,
+        do_winograd=False,
+        **unlimited(op),
+        **changes,
+    )
+
+
+class Quantised(NamedTuple):
+    """A filter in 8 bits, and for each of its output channels the bias, in units of the sums, and
+    what brings these to the result."""
+
+    filter: Array
+    element: IntegerType
+    bias: Array | None
+    multipliers: list[int]
+    shifts: list[int]
+
+    @property
+    def suffix(self) -> str:
+        """Of the names of weights."""
+        return "i8" if self.element == SI8 else "u8"
+
+
+def quantised_filter(
+    op: top.ConvOp | top.DeconvOp, weights: Array, step: Step, ctx: LoweringContext
+) -> Quantised | None:
+    """The numbers `weights` for a filter on elements of `step`; None where the bias is computed."""
     has_bias = not is_none(op.bias)
     if has_bias and not is_weight(op.bias):
         return None
@@ -122,34 +167,74 @@ def _in_8_bits(
         scales = filter_scales(weights, signed, least)
     out_scale = result_element(op.output, ctx.asymmetric).scale
     multipliers, shifts = multipliers_and_shifts(scales * step.scale / out_scale)
-    name = required_name(op)
     per_channel = scales.reshape(-1, *[1] * (weights.ndim - 1))
     stored = saturate(weights.astype(np.float64) / per_channel, signed)
-    suffix, element = ("i8", SI8) if signed else ("u8", UI8)
-    quantised_filter = new_weight(ctx, f"{name}_filter_{suffix}", stored, element)
-    quantised_bias = op.bias
+    whole: Array | None = None
     if bias is None and step.zero_point:
-        bias, has_bias = np.zeros(len(weights), np.float32), True
+        bias = np.zeros(len(weights), np.float32)
     if bias is not None:
         sums = stored.reshape(len(stored), -1).sum(axis=1, dtype=np.int64)
         exact = bias.astype(np.float64) / (scales * step.scale)
         units = round_half_away(exact - step.zero_point * sums)
         whole = np.clip(units, -(2**31), 2**31 - 1).astype(np.int32)
-        shaped = whole.reshape(1, -1, *[1] * (weights.ndim - 2))
-        quantised_bias = new_weight(ctx, f"{name}_bias_int32", shaped, I32)
-    return build(
-        op,
-        ctx,
-        tpu.Conv2DOp,
-        (op.input, quantised_filter, quantised_bias),
-        INT8,
-        with_bias=has_bias,
-        multiplier=multipliers,
-        rshift=shifts,
-        do_winograd=False,
-        **unlimited(op),
-        **changes,
+    return Quantised(stored, SI8 if signed else UI8, whole, multipliers, shifts)
+
+
+def volume(op: top.ConvOp, step: Step, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """A filter that slides over three dimensions: as in floats, planes are channels of one image,
+    and each has the multipliers of its channels (`passes/lowering/planes.py`).
+
+    None with groups, windows beyond what a command says, and unsigned results.
+    """
+    over, *plane = windows_of(op)
+    far = any(
+        max(w.before, w.after) > LIMITS.padding
+        or w.dilation > LIMITS.dilation
+        or w.stride > LIMITS.window_stride
+        for w in plane
     )
+    given = quantised(element_of(op.input)) or element_of(op.input)
+    if op.group.value.data > 1 or far or not isinstance(given, UniformType):
+        return None
+    made = quantised_filter(op, numbers_of(op.filter, ctx), step, ctx)
+    if made is None:
+        return None
+    do, name, result = Steps(op, ctx), required_name(op), result_element(op.output)
+
+    def filter_(label: str, values: Array) -> SSAValue:
+        return new_weight(ctx, f"{name}_{label}_{made.suffix}", values, made.element)
+
+    def bias(count: int) -> SSAValue:
+        if made.bias is None:
+            return ctx.none()
+        tiled = np.tile(made.bias, count).reshape(1, -1, 1, 1)
+        return new_weight(ctx, f"{name}_bias{count}_int32", tiled, I32)
+
+    def convolve(x: SSAValue, weights: SSAValue, added: SSAValue, label: str) -> SSAValue:
+        images, _, *sizes = shape_of(x)
+        count = shape_of(weights)[0]
+        places = [w.positions(size) for w, size in zip(plane, sizes, strict=True)]
+        return do.step(
+            label,
+            tpu.Conv2DOp,
+            (x, weights, added),
+            (images, count, *places),
+            result,
+            kernel_shape=[w.kernel for w in plane],
+            strides=[w.stride for w in plane],
+            pads=[*(w.before for w in plane), *(w.after for w in plane)],
+            dilations=[w.dilation for w in plane],
+            group=1,
+            with_bias=made.bias is not None,
+            do_relu=op.do_relu,
+            multiplier=made.multipliers * (count // len(made.multipliers)),
+            rshift=made.shifts * (count // len(made.shifts)),
+            do_winograd=False,
+            **unlimited(op),
+        )
+
+    kinds = Format(given, 1, result, filter_, bias)
+    return [by_planes(do, op.input, made.filter, over, 0, kinds, convolve)]
 
 
 def filter_scales(weights: Array, signed: bool, least: Array | None = None) -> Array:

@@ -13,13 +13,20 @@ from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
 from xdsl_tpu.passes.lowering.int8.scales import positive_multiplier_and_shift
 from xdsl_tpu.passes.lowering.int8.types import unlimited
-from xdsl_tpu.passes.lowering.reduction import LOWERINGS, POOLS
+from xdsl_tpu.passes.lowering.reduction import LOWERINGS, POOLS, pool_by_planes
+
+VOLUME = 3
+"""Dimensions that a window slides over."""
 
 
 def maximum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
-    """maxpool(x) -> Pool of the same integers; three dimensions are pooled in f16."""
+    """maxpool(x) -> Pool of the same integers; of three dimensions planes, then along these."""
     assert isinstance(op, top.MaxPoolOp)
-    return LOWERINGS[top.MaxPoolOp](op, ctx) if len(op.kernel_shape) in POOLS else None
+    if len(op.kernel_shape) in POOLS:
+        return LOWERINGS[top.MaxPoolOp](op, ctx)
+    if len(op.kernel_shape) != VOLUME:
+        return None
+    return pool_by_planes(op, ctx, result_element(op.output, ctx.asymmetric), PoolMode.Max)
 
 
 def average(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
