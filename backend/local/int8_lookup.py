@@ -2,6 +2,7 @@
 
 from xdsl_tpu.backend.local.context import Form, LocalContext
 from xdsl_tpu.backend.local.elementwise import aligned_operand
+from xdsl_tpu.backend.tensor import Layout
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
 
 TABLE_ELEMENTS = 256
@@ -21,4 +22,7 @@ def lookup(context: LocalContext) -> None:
     if values.shape[3] != TABLE_ELEMENTS:
         raise NoKernel(f"a table of {values.shape} where {TABLE_ELEMENTS} elements are needed")
     index = aligned_operand(context, x)
+    if index.layout is not Layout.ALIGNED:  # a window into a larger slice
+        whole, index = index, context.scratch.aligned(index.shape, index.dtype)
+        context.emitter.copy(index, whole)
     context.emitter.lookup(out, index, values)

@@ -11,10 +11,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.canonicalize.common import behind_views, has_relu, reshape
 from xdsl_tpu.passes.canonicalize.patches import Patches, leading, patches_of
 from xdsl_tpu.passes.canonicalize.split import slice_along
-from xdsl_tpu.passes.constants import make_weight
+from xdsl_tpu.passes.constants import Floats, make_weight, values_of
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
@@ -30,19 +31,20 @@ _Places = npt.NDArray[np.int64]
 class WeightedTaps(RewritePattern):
     """Sums of patches times factors are sums of shifted images times factors.
 
-        Gather   rows     1x64x38x38 -> 1x64x7x32x38      Conv   1x196x32x32 -> 1x3136x32x32
-        Gather   columns  1x64x7x32x7x32                  Slice  1x64x38x38 -> 1x64x32x32
-        Permute           1x64x7x7x32x32           ->     Slice  1x3136x32x32 -> 1x64x32x32
-        Reshape           1x4x16x49x32x32                 Mul    1x64x32x32
-        Mul      by       1x4x1x49x32x32                  .. the same for 48 more taps
-        Reduce   sum      1x4x16x32x32                    Add    1x64x32x32, 48 times
+        Gather   rows     1x64x38x38 -> 1x64x7x32x38      Slice  1x64x38x38 -> 1x64x32x32
+        Gather   columns  1x64x7x32x7x32                  Conv   1x196x32x32 -> 1x64x32x32
+        Permute           1x64x7x7x32x32           ->     Mul    1x64x32x32
+        Reshape           1x4x16x49x32x32                 .. the same for 48 more taps
+        Mul      by       1x4x1x49x32x32                  Add    1x64x32x32, 48 times
+        Reduce   sum      1x4x16x32x32
 
     Patches hold each pixel once for every tap, with rows of their own. A shifted image is read in
     the lanes of its channels, and a factor that several channels share is written out for each by a
-    convolution of zeros and ones (which one before it takes in), as is a pixel that several factors
-    share. Sums over channels, as of queries and the keys around them, leave taps apart: products
-    are put together, and a convolution sums them. Nothing changes where these filters would be
-    larger than the patches. (Involution, arXiv 2103.06255; attention in a neighbourhood,
+    convolution of zeros and ones (or by that which makes the factors, with some of its filters), as
+    is a pixel that several factors share. The factors of all taps at once could be more than local
+    memory holds. Sums over channels, as of queries and the keys around them, leave taps apart:
+    products are put together, and a convolution sums them. Nothing changes where these filters
+    would be larger than the patches. (Involution, arXiv 2103.06255; attention in a neighbourhood,
     2204.07143; CARAFE, 1905.02188; RAFT's convex upsampling, 2003.12039.)
     """
 
@@ -77,18 +79,34 @@ class _Builder:
         value = behind_views(value)
         return value if shape_of(value) == shape else self.add(reshape(self.name(), value, shape))
 
-    def picked(self, value: SSAValue, matrix: npt.NDArray[np.float32]) -> SSAValue:
+    def picked(self, value: SSAValue, matrix: Floats) -> SSAValue:
         """matrix (results, channels) times each pixel of the value."""
-        images, channels, *pixels = shape_of(value)
-        if np.array_equal(matrix, np.eye(channels, dtype=np.float32)):
+        if np.array_equal(matrix, np.eye(shape_of(value)[1], dtype=np.float32)):
             return value
+        return self._pointwise(value, matrix[:, :, None, None], None)
+
+    def some(self, value: SSAValue, which: _Places) -> SSAValue:
+        """Channels of the value, in any order and number.
+
+        What makes all of them from fewer makes these instead, if it is a convolution of single
+        pixels.
+        """
+        channels, before = shape_of(value)[1], _pointwise_before(value)
+        if before is not None and before.sources <= channels:
+            bias = None if before.bias is None else before.bias[which]
+            return self._pointwise(before.input, before.kernels[which], bias)
+        return self.picked(value, _one_of(which, channels))
+
+    def _pointwise(self, value: SSAValue, kernels: Floats, bias: Floats | None) -> SSAValue:
         name = self.name()
-        weight = make_weight(self.root, f"{name}_filter", matrix[:, :, None, None])
-        self.ops.append(weight)
+        images, _, *pixels = shape_of(value)
+        given = {"filter": kernels} if bias is None else {"filter": kernels, "bias": bias}
+        weights = [make_weight(self.root, f"{name}_{role}", some) for role, some in given.items()]
+        self.ops += weights
         conv = top.ConvOp.make(
             name,
-            (value, weight.output, self.none),
-            result_types=[tensor_like(value, (images, len(matrix), *pixels))],
+            (value, *weights, *[self.none] * (2 - len(weights))),
+            result_types=[tensor_like(value, (images, len(kernels), *pixels))],
             kernel_shape=(1, 1),
             strides=(1, 1),
             pads=(0, 0, 0, 0),
@@ -115,6 +133,33 @@ class _Builder:
 
 
 @dataclass(frozen=True, slots=True)
+class _Pointwise:
+    """A convolution of single pixels, without relu: kernels (results, sources, 1, 1)."""
+
+    input: SSAValue
+    kernels: Floats
+    bias: Floats | None
+
+    @property
+    def sources(self) -> int:
+        return self.kernels.shape[1]
+
+
+def _pointwise_before(value: SSAValue) -> _Pointwise | None:
+    """What makes a value, if it is such a convolution."""
+    op = value.owner
+    if not isinstance(op, top.ConvOp) or has_relu(op) or op.group.value.data != 1:
+        return None
+    is_plain = not any(ints(op.pads)) and set(ints(op.strides)) == {1}
+    kernels, bias = values_of(op.filter), None if is_none(op.bias) else values_of(op.bias)
+    if not is_plain or kernels is None or set(kernels.shape[2:]) != {1}:
+        return None
+    if bias is None and not is_none(op.bias):
+        return None
+    return _Pointwise(op.input, kernels, None if bias is None else bias.reshape(-1))
+
+
+@dataclass(frozen=True, slots=True)
 class _Sum:
     """result[to[t, i]] += factors[of[t, i]] * tap t of channel from_[i], for all t and i."""
 
@@ -129,17 +174,18 @@ class _Sum:
         patches, width = self.patches, len(self.from_)
         factors = builder.images(self.factors, patches.images)
         one, each = _run(self.of), _is_each(self.of)
-        if one is None:
-            rows = self.of[0] if each else self.of.reshape(-1)
-            factors = builder.picked(factors, _one_of(rows, shape_of(factors)[1]))
+        if each:
+            factors = builder.some(factors, self.of[0])
         image = builder.picked(patches.source, _one_of(self.from_, patches.channels))
         if (blocks := patches.in_blocks(builder.name(), image)) is not None:
             image = builder.add(blocks)
 
         def product(tap: int) -> SSAValue:
             shifted = builder.add(patches.tap(builder.name(), image, tap, builder.none))
-            if one is None:
-                factor = builder.channels(factors, 0 if each else tap * width, width)
+            if each:
+                factor = factors
+            elif one is None:
+                factor = builder.some(factors, self.of[tap])
             else:
                 count = int(one.max()) + 1
                 factor = builder.channels(factors, tap * count, count)
@@ -161,11 +207,11 @@ class _Sum:
         """Elements of the filters of convolutions that pick and sum."""
         taps, width = self.of.shape
         factors, results = int(self.of.max()) + 1, int(self.to.max()) + 1
-        before = sole_producer(behind_views(self.factors), top.ConvOp)
+        before = _pointwise_before(behind_views(self.factors))
         if _run(self.of) is not None:
             picks = width * factors // taps
-        elif before is not None and set(ints(before.kernel_shape)) == {1}:
-            picks = taps * width * min(factors, shape_of(before.filter)[1])
+        elif before is not None:
+            picks = taps * width * min(factors, before.sources)
         else:
             picks = (1 if _is_each(self.of) else taps) * width * factors
         sums = (1 if _is_each(self.to) else taps) * width * results

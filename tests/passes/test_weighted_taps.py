@@ -81,6 +81,23 @@ def test_steps(stride: int, dilation: int) -> None:
     assert "Gather" not in found
 
 
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize(("channels", "convs"), [(3, 6), (13, 7)])
+def test_factors_of_a_convolution(channels: int, convs: int, has_bias: bool) -> None:
+    """It makes those of each tap for all channels that share them, unless it sums over more than
+    it makes."""
+    net = Net()
+    taken = unfolded(net, (1, 2, 3, 6, *PIXELS))
+    given = net.input("given", 1, channels, *PIXELS)
+    bias = net.weight("b", 12) if has_bias else net.none
+    window = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0, 0, 0, 0]}
+    made = net.op(top.ConvOp, "made", (given, net.weight("w", 12, channels, 1, 1), bias), **window)
+    factors = net.op(top.ReshapeOp, "factors", (made,), shape=[1, 2, 1, 6, *PIXELS])
+    found = kinds(assert_same_numbers(summed(net, factors, taken, 3), "canonicalize"))
+    assert "Reduce" not in found
+    assert found.count("Conv") == convs
+
+
 def test_several_images() -> None:
     net = Net()
     taken = unfolded(net, (6, 2, 6, *PIXELS), images=2)

@@ -269,6 +269,27 @@ def test_requantisation(secs: Secs) -> None:
     run(case, secs=secs)
 
 
+@pytest.mark.parametrize("zero", [0, 3])
+@pytest.mark.parametrize("to", ["table", "f32", "f16"])
+def test_windows_into_slices(to: str, zero: int) -> None:
+    """A 3x3 filter needs more rows of a value than what a table, or a cast, reads of it."""
+    case = QuantCase(seed=14)
+    shape = (1, 70, 12, 9)
+    x = case.integers("x", shape)
+    a = conv(case, x, "a", (shape, shape), (1, 1), result=f"!quant.uniform<i8:f32, 3.0e-01:{zero}>")
+    b = conv(case, a, "b", (shape, shape), (3, 3), pad=1)
+    if to == "table":
+        kind = S8
+        c = case.op("tpu.Lut", [a, case.constants("t", (1, 1, 1, 256))], {}, "c", shape, S8)
+    else:
+        kind = "f32" if to == "f32" else "f16"
+        c = case.op("tpu.Cast", [a], {"with_scale": "true"}, "c", shape, kind)
+        b = case.op("tpu.Cast", [b], {"with_scale": "true"}, "d", shape, kind)
+    factors = {"multipliers": "[77, 93]", "rshifts": "[7, 7]"} if kind is S8 else {}
+    case.op("tpu.Add", [b, c], factors, "y", shape, kind)
+    run(case, secs=Secs(h=3))
+
+
 @pytest.mark.parametrize("unit", [1.0, 0.5])
 @pytest.mark.parametrize("secs", [Secs(), Secs(n=2), Secs(h=3)], ids=str)
 def test_a_ramp_that_stays_in_integers(secs: Secs, unit: float) -> None:

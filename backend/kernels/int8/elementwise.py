@@ -17,7 +17,7 @@ from xdsl_tpu.backend.emitter import Arith, Emitter, Rounding
 from xdsl_tpu.backend.kernels.int8.requant import Factor, clamp_low, rounding_of
 from xdsl_tpu.backend.kernels.mapping import Describe, ElementWise, Scratch, Types, Work
 from xdsl_tpu.backend.kernels.support import where
-from xdsl_tpu.backend.tensor import DType, LocalTensor
+from xdsl_tpu.backend.tensor import DType, Layout, LocalTensor
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import floats, ints
 from xdsl_tpu.dialects.errors import NoKernel
@@ -262,7 +262,7 @@ def _to_float(scale: float, zero: int, target: DType) -> ElementWise:
     """(x - zero) * scale: in f16 when the scale is a normal f16, else in f32."""
     if target is DType.F32:
         return ElementWise(
-            lambda emitter, work: emitter.dequantize(work.out, work.operands[0], scale, zero)
+            lambda emitter, work: _dequantize(emitter, work.out, work.operands[0], scale, zero)
         )
     narrow = target is DType.F16 and fits_f16(scale)
 
@@ -274,10 +274,24 @@ def _to_float(scale: float, zero: int, target: DType) -> ElementWise:
                 emitter.arith(Arith.SUB, wide, wide, float(zero))
             emitter.arith(Arith.MUL, work.out, wide, scale)
         else:
-            emitter.dequantize(wide, work.operands[0], scale, zero)
+            _dequantize(emitter, wide, work.operands[0], scale, zero)
             emitter.cast(work.out, wide)
 
     return ElementWise(compute, (Scratch(target if narrow else DType.F32),))
+
+
+def _dequantize(
+    emitter: Emitter, out: LocalTensor, x: LocalTensor, scale: float, zero: int
+) -> None:
+    """out = (x - zero) * scale in f32, of a window into a larger slice, too: the instruction for it
+    reads EU-aligned tensors."""
+    if {out.layout, x.layout} == {Layout.ALIGNED}:
+        emitter.dequantize(out, x, scale, zero)
+        return
+    emitter.cast(out, x)
+    if zero:
+        emitter.arith(Arith.SUB, out, out, float(zero))
+    emitter.arith(Arith.MUL, out, out, scale)
 
 
 def _soft_ramp(op: Operation, types: Types) -> ElementWise:
