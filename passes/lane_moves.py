@@ -59,7 +59,7 @@ class LaneMovesPass(ModulePass):
     rows that no chain is behind, too. A reduction over what lies over the lanes is made between
     two of these (`reduce_in_lanes`). What comes in short rows from DDR comes in equal parts of most
     lanes (`load_evenly`). For several cores nothing is joined: they share the slices of a
-    group, and what is moved here is never cut.
+    group, and what is moved here is cut between images at most.
     """
 
     name = "lane-moves"

@@ -141,6 +141,11 @@ class IndexMap:
             return None
         return IndexMap(tuple(box for box in boxes if box is not None))
 
+    def keeps_images(self, images: int, made: int, read: int) -> bool:
+        """Whether each of `images`, `made` elements of the result one behind the other, comes from
+        `read` elements of the source in the same place, in the order that all do."""
+        return all(_keeps_images(box, images, made, read) for box in self.boxes)
+
     def of_rows(self, width: int) -> "IndexMap":
         """The map of elements of a map of rows of `width` of them."""
         boxes: list[Box] = []
@@ -166,6 +171,23 @@ def _row_box(box: Box, width: int) -> Box | None:
         else:
             return None
     return Box(box.to // width, box.at // width, tuple(digits)).simplified() if whole else None
+
+
+def _keeps_images(box: Box, images: int, made: int, read: int) -> bool:
+    """Whether a box does so; it does the same in every image."""
+    last, low, high = box.to, box.at, box.at
+    for digit in box.digits:
+        extent = digit.extent
+        if digit.to >= made or extent * digit.to > made:
+            inner = max(1, made // digit.to)
+            each = inner * digit.to, inner * digit.at
+            if each != (made, read) or extent % inner:
+                return False
+            images, extent = images // (extent // inner), inner
+        reach = (extent - 1) * digit.at
+        last += (extent - 1) * digit.to
+        low, high = low + min(0, reach), high + max(0, reach)
+    return images == 1 and last < made and low >= 0 and high < read
 
 
 def row_major(shape: Sequence[int]) -> list[int]:

@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.attrs import BOOL, DICT_ARRAY, F64, I64_ARRAY, TEXT, ints
 from xdsl_tpu.dialects.base import RANKED
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import lane_way, rows_of
-from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range, same_range
 from xdsl_tpu.dialects.interfaces.movement import Moved, Movement, Moves, in_bounds
 from xdsl_tpu.dialects.tpu.kinds import DICT
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp
@@ -62,8 +62,9 @@ class RearrangeOp(Moves, LocalOp):
 
         Rearrange(2x3) {boxes = [0, 0, 0, 2, 3, 2, 1, 2, 1, 3]} is 3x2: the transpose
 
-    One that may be made `in_lanes` can be in a layer group, as a whole: with other ops around it,
-    where its input is in local memory already.
+    One that may be made `in_lanes` can be in a layer group, with other ops around it, where its
+    input is in local memory already: as a whole, or image by image where each comes from the one in
+    the same place of as many.
     """
 
     name = "tpu.Rearrange"
@@ -89,10 +90,21 @@ class RearrangeOp(Moves, LocalOp):
         return "elements leave their lanes in no way that has a kernel" if way is None else None
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return False
+        return axis == "n" and self._keeps_images()
 
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
-        return (0, size) if part.length == part.whole else None
+        if part.length == part.whole:
+            return 0, size
+        return same_range(part, size) if self.may_split(part.axis, GroupType.NORMAL) else None
+
+    def _keeps_images(self) -> bool:
+        """Whether images are moved one by one, and there are several."""
+        (images, *read), (made_images, *made) = self.static_shape(0), self.made_shape()
+        if images == 1 or images != made_images or len(self.inputs) > 1 or self.border is not None:
+            return False
+        movement = self.movement()
+        assert movement is not None
+        return movement.parts[0].map.keeps_images(images, prod(made), prod(read))
 
     @staticmethod
     def listed(movement: Movement) -> list[int]:

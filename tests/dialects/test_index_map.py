@@ -129,3 +129,30 @@ def test_a_chain_that_undoes_itself_is_the_identity() -> None:
     back = IndexMap.permuted((10, 6, 4), (1, 2, 0))
     assert back.after(there) == IndexMap.identity(240)
     assert IndexMap.rolled((7, 9), (-2, 4)).after(IndexMap.rolled((7, 9), (2, -4))).boxes
+
+
+@pytest.mark.parametrize(
+    ("moves", "images", "kept"),
+    [
+        (IndexMap.identity(6 * 20), 6, True),
+        (IndexMap.permuted((6, 4, 5), (0, 2, 1)), 6, True),
+        (IndexMap.permuted((6, 4, 5), (0, 2, 1)), 3, True),  # of two each
+        (IndexMap.permuted((6, 4, 5), (0, 2, 1)), 12, False),
+        (IndexMap.permuted((2, 3, 20), (1, 0, 2)), 6, False),
+        (IndexMap.rolled((6, 20), (0, 3)), 6, True),
+        (IndexMap.rolled((6, 20), (1, 0)), 6, False),
+        (IndexMap((Box(0, 19, (Digit(6, 20, 20), Digit(20, 1, -1))),)), 6, True),  # backwards
+        (IndexMap((Box(0, 100, (Digit(6, 20, -20), Digit(20, 1, 1))),)), 6, False),
+    ],
+)
+def test_images_that_are_moved_one_by_one(moves: IndexMap, images: int, kept: bool) -> None:
+    made = sum(box.size for box in moves.boxes) // images
+    assert moves.keeps_images(images, made, made) == kept
+
+
+def test_images_that_change_their_size() -> None:
+    """Every second column of 3 rows of each image."""
+    some = IndexMap((Box(0, 0, (Digit(5, 12, 24), Digit(12, 1, 2))),))
+    assert some.keeps_images(5, 12, 24)
+    assert not some.keeps_images(5, 12, 20)
+    assert not some.keeps_images(4, 15, 30)

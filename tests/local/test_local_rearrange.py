@@ -14,7 +14,9 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.lane_moves import LaneWay, lane_way, rows_of
+from xdsl_tpu.dialects.interfaces.local_gen import Part
 from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
+from xdsl_tpu.passes.layer_group.values import Secs
 
 Shape = tuple[int, ...]
 
@@ -77,6 +79,33 @@ def test_columns_of_channels_from_another_lane_on(kind: str, first: int) -> None
     chip = load_chip()
     measured = measure(op, lambda v: of_value(v, KIND, chip.lanes), KIND, chip)
     assert measured.cycles < tokens
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize(
+    ("source", "target", "moves"),
+    [
+        ((4, 26, 26, 16), (4, 676, 16), IndexMap.identity(4 * 676 * 16)),
+        ((4, 100, 48), (4, 48, 100), whole((4, 100, 48), (0, 2, 1))),
+        ((4, 70, 3, 20), (4, 60, 70), whole((4, 70, 60), (0, 2, 1))),
+    ],
+)
+def test_images_are_moved_one_by_one(
+    kind: str, source: Shape, target: Shape, moves: IndexMap
+) -> None:
+    """A group may have some of the images at a time."""
+    case = moved(kind, source, target, moves)
+    expected = run(case).simulated
+    for secs in (Secs(), Secs(n=2), Secs(n=4)):
+        np.testing.assert_array_equal(run_grouped(case, secs=secs).simulated, expected)
+
+
+def test_images_that_change_places_stay_together() -> None:
+    case = moved("f16", (6, 64, 8), (6, 64, 8), whole((2, 3, 512), (1, 0, 2)))
+    (op,) = (op for op in case.module().walk() if isinstance(op, tpu.RearrangeOp))
+    assert op.local_support(KIND) is None
+    assert not op.may_split("n", KIND)
+    assert op.backward(Part("n", 0, 3, 6, KIND), 0, 6) is None
 
 
 def test_what_has_no_way() -> None:
