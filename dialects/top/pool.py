@@ -81,11 +81,12 @@ class PoolOp(ShapedOp, PoolAttributes, ABC):
         """Write the window of a global pool, automatic padding and ceil_mode out.
 
         A window that ceil_mode lets reach beyond the padding becomes padding after it. That one
-        never counts in an average: where there is padding that does, `ceil_mode` stays.
+        never counts in an average: where there is padding that does, `ceil_mode` stays. The only
+        window of a dimension, if it holds all elements, is no larger than these.
         """
-        slides = self.windows()
+        slides, sizes = self.windows(), self.shape_of(self.input)[2:]
         if self._ceils():
-            stretched = tuple(map(_stretched, slides, self.shape_of(self.input)[2:]))
+            stretched = tuple(map(_stretched, slides, sizes))
             is_padded = any(one.before or one.after for one in slides)
             keeps = self.count_include_pad.value.data and is_padded and stretched != slides
             if not is_padded:
@@ -94,6 +95,8 @@ class PoolOp(ShapedOp, PoolAttributes, ABC):
             self.ceil_mode = self.ceil_mode if keeps else None
         else:
             self.ceil_mode = None
+        if self.ceil_mode is None and not self.count_include_pad.value.data:
+            slides = tuple(map(_clipped, slides, sizes))
         self.kernel_shape = I64_ARRAY.encode([window.kernel for window in slides])
         self.strides = I64_ARRAY.encode([window.stride for window in slides])
         self.pads = I64_ARRAY.encode(pads_of(slides))
@@ -107,6 +110,13 @@ def _stretched(window: Window, size: int) -> Window:
     """The window with padding after it that makes rounding up unnecessary."""
     last = (window.positions(size, ceil_mode=True) - 1) * window.stride
     return replace(window, after=max(window.after, last + window.extent - size - window.before))
+
+
+def _clipped(window: Window, size: int) -> Window:
+    """The window without the padding in it, where it is the only one and holds all elements."""
+    if window.kernel <= size or window.kernel - window.before < size or window.dilation > 1:
+        return window
+    return Window(size) if window.positions(size) == 1 else window
 
 
 @irdl_op_definition

@@ -10,7 +10,10 @@ from onnx import helper
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.dialects.weights import weights_of
+from xdsl_tpu.passes.pipeline import make_pass
 
 Agree = Callable[..., ModuleOp]
 RNG = np.random.default_rng(4)
@@ -190,6 +193,19 @@ def test_lrn(agree: Agree) -> None:
 )  # fmt: skip
 def test_pool(agree: Agree, op: str, attributes: dict[str, Any]) -> None:
     agree(helper.make_node(op, ["x"], ["y"], kernel_shape=[3, 3], **attributes), {"x": X})
+
+
+@pytest.mark.parametrize("op", ["AveragePool", "MaxPool"])
+@pytest.mark.parametrize("pads", [[0] * 4, [2, 1, 0, 3]])
+def test_windows_beyond_the_image_hold_the_image(agree: Agree, op: str, pads: list[int]) -> None:
+    """As of a pool whose windows are made as large as it has channels."""
+    options: dict[str, Any] = {"kernel_shape": [40, 300], "strides": [40, 300]}
+    options |= {"ceil_mode": 1, "pads": pads}
+    made = agree(helper.make_node(op, ["x"], ["y"], **options), {"x": X})
+    make_pass("shape-infer").apply(make_context(), made)
+    (pool,) = (one for one in made.walk() if isinstance(one, top.AvgPoolOp | top.MaxPoolOp))
+    assert ints(pool.kernel_shape) == X.shape[2:]
+    assert not any(ints(pool.pads))
 
 
 def test_average_counts_padding(agree: Agree) -> None:

@@ -36,9 +36,9 @@ class PoolGeometry:
             sizes, self.kernel, self.strides, self.pads[:rank], self.pads[rank:], strict=True
         ):
             room = size + begin + end - k
-            if room < 0:
-                raise ValueError(f"a window of {tuple(self.kernel)} does not fit {tuple(sizes)}")
             count = (-(-room // s) if self.ceil_mode else room // s) + 1
+            if count < 1:
+                raise ValueError(f"a window of {tuple(self.kernel)} does not fit {tuple(sizes)}")
             if self.ceil_mode and (count - 1) * s >= size + begin:
                 count -= 1
             counts.append(count)
