@@ -15,7 +15,7 @@ from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError
 from xdsl_tpu.dialects.interfaces.shape_rules import Window
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.top.padding import pads_of
-from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt
+from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, tensor_like
 from xdsl_tpu.passes.lowering.reduction import MOST_SUMMED
 from xdsl_tpu.passes.module_state import chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
@@ -50,7 +50,8 @@ class PoolByLines(RewritePattern):
     have them in slices. Means with padding stay, whose windows have different sizes.
 
     In INT8 means of lines have no range of their own, and are floats: a cast is paid for. Rounding
-    them to 8 bits once more would cost the mean of the image its accuracy. Maxima stay.
+    them to 8 bits once more would cost the mean of the image its accuracy. The range of maxima of
+    lines is that of what they are taken from.
     """
 
     @op_type_rewrite_pattern
@@ -59,12 +60,13 @@ class PoolByLines(RewritePattern):
     ) -> None:
         width = _BYTES.get(float_format(module_of(op)) or "F16")
         windows = _separable(op)
-        if windows is None or width is None or (width == 1 and isinstance(op, top.MaxPoolOp)):
+        if windows is None or width is None:
             return
         steps = _steps(windows, shape_of(op.input)[2:])
         chip, shape = chip_of(module_of(op)), shape_of(op.input)
-        made = _cycles(op, steps, shape, max(width, 2), chip)
-        if width == 1:
+        is_mean = isinstance(op, top.AvgPoolOp)
+        made = _cycles(op, steps, shape, max(width, 2) if is_mean else width, chip)
+        if width == 1 and is_mean:
             made += _CASTS * _chunks(shape, chip.eu(4), chip)
         if made < _cycles(op, [windows], shape, width, chip):
             rewriter.replace(op, _in_steps(op, steps))
@@ -135,7 +137,9 @@ def _in_steps(op: Pool, steps: Sequence[Windows]) -> list[Operation]:
         shape = _placed(windows, shape)
         is_last = number == len(steps) - 1
         name = op.location if is_last else name_loc(derived_name(op, f"_r_lines{number}"))
-        kind = op.output.type if is_last else TensorType(f32, shape)
+        is_mean = isinstance(op, top.AvgPoolOp)
+        between = TensorType(f32, shape) if is_mean else tensor_like(op.input, shape)
+        kind = op.output.type if is_last else between
         pool = rebuilt(op, operands=[value], result_types=[kind], location=name)
         pool.kernel_shape = I64_ARRAY.encode([one.kernel for one in windows])
         pool.strides = I64_ARRAY.encode([one.stride for one in windows])

@@ -51,8 +51,9 @@ func.func @stay(%arg0: tensor<1x64x3x3xf32>) -> tensor<1x64x2x2xf32> {
 
 // -----
 
-// In INT8 means of columns are floats: they have no range of their own. Maxima are one pool.
-// CHECK-LABEL: module
+// In INT8 means of columns are floats: they have no range of their own. Maxima of short
+// lines are one pool.
+// CHECK-LABEL: module @m
 // CHECK: "top.MaxPool"{{.*}}kernel_shape = [3, 3]
 // CHECK-NEXT: "top.AvgPool"{{.*}}kernel_shape = [14, 1]{{.*}} -> tensor<1x96x1x14xf32>
 // CHECK-NEXT: "top.AvgPool"{{.*}}kernel_shape = [1, 14]{{.*}} -> tensor<1x96x1x1x!quant.calibrated<f32<0.000000e+00:2.000000e+00>>>
@@ -62,5 +63,19 @@ module @m attributes {module.chip = "bm1684x", module.mode = "INT8"} {
     %m = "top.MaxPool"(%x) {kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1]} : (tensor<1x96x14x14x!quant.calibrated<f32<0.0:4.0>>>) -> tensor<1x96x14x14x!quant.calibrated<f32<0.0:4.0>>> loc("m")
     %y = "top.AvgPool"(%m) {kernel_shape = [14, 14], strides = [1, 1], pads = [0, 0, 0, 0]} : (tensor<1x96x14x14x!quant.calibrated<f32<0.0:4.0>>>) -> tensor<1x96x1x1x!quant.calibrated<f32<0.0:2.0>>> loc("y")
     return %y : tensor<1x96x1x1x!quant.calibrated<f32<0.0:2.0>>>
+  }
+}
+
+// -----
+
+// The range of maxima of columns is that of what they are taken from.
+// CHECK-LABEL: module @maxima
+// CHECK: "top.MaxPool"{{.*}}kernel_shape = [9, 1]{{.*}} -> tensor<1x1x240x320x!quant.calibrated<f32<0.000000e+00:4.000000e+00>>>
+// CHECK-NEXT: "top.MaxPool"{{.*}}kernel_shape = [1, 9]{{.*}} -> tensor<1x1x240x320x!quant.calibrated<f32<0.000000e+00:3.000000e+00>>>
+module @maxima attributes {module.chip = "bm1684x", module.mode = "INT8"} {
+  func.func @main(%arg0: tensor<1x1x240x320xf32>) -> tensor<1x1x240x320x!quant.calibrated<f32<0.0:3.0>>> {
+    %x = "top.Input"(%arg0) : (tensor<1x1x240x320xf32>) -> tensor<1x1x240x320x!quant.calibrated<f32<0.0:4.0>>> loc("x")
+    %y = "top.MaxPool"(%x) {kernel_shape = [9, 9], strides = [1, 1], pads = [4, 4, 4, 4]} : (tensor<1x1x240x320x!quant.calibrated<f32<0.0:4.0>>>) -> tensor<1x1x240x320x!quant.calibrated<f32<0.0:3.0>>> loc("y")
+    return %y : tensor<1x1x240x320x!quant.calibrated<f32<0.0:3.0>>>
   }
 }
