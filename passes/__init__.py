@@ -93,6 +93,7 @@ PASSES: dict[str, PassLoader] = {
     "share-weights": _lazy("share_weights", "ShareWeightsPass"),
     "show-address": _lazy("show_address", "ShowAddressPass"),
     "split-long-rows": _lazy("split_long_rows.split", "SplitLongRowsPass"),
+    "split-products": _lazy("split_products", "SplitProductsPass"),
     "strip-io-quant": _lazy("strip_io_quant", "StripIoQuantPass"),
     "struct-optimize": _lazy("without_effect", "StructOptimizePass"),
     "subnet-divide": _lazy("subnet_divide", "SubnetDividePass"),

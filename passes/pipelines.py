@@ -208,6 +208,7 @@ _FINAL = (
     Step("cast-late", _in_groups),
     Step("fuse-mlp", _of_chip),
     Step("fuse-residual", _of_chip),
+    Step("split-products", _in_groups),
     Step("split-long-rows", _of_chip),
     Step("order-rows", _ordered),
     Step("place-values", _ordered),

@@ -135,6 +135,9 @@ SUMMARIES: dict[str, str] = {
         "Print where in DDR every tensor of an addressed module lies, on standard error"
     ),
     "split-long-rows": "Compute along rows that do not fit the memory of a lane in parts",
+    "split-products": (
+        "Make products with large matrices some columns at a time, where that is faster"
+    ),
     "strip-io-quant": (
         "Let a network take and give tensors of its inner type, without casts at the border"
     ),

@@ -32,7 +32,7 @@ LATER = {
 """By what share the program may end later than believed: the place in the ring in which a weight
 fits in one piece is free later than as many bytes are."""
 
-NOT_PRICED = ("fuse-attention", "keep-lanes", "merge-moves")
+NOT_PRICED = ("fuse-attention", "split-products", "keep-lanes", "merge-moves")
 """Passes that search for groups of their own, or execute movement otherwise than the search saw."""
 
 

@@ -69,24 +69,24 @@ module @read_elsewhere attributes {module.state = "TPU_LOWERED"} {
 
 // Float matrices that do not fit the chip together, and many rows: they are turned and pass by.
 // CHECK-LABEL: module @floats
-// CHECK: [[G:%.*]] = "top.Weight"() : () -> tensor<2816x1024xf16>
-// CHECK: [[D:%.*]] = "top.Weight"() : () -> tensor<1024x2816xf16>
+// CHECK: [[G:%.*]] = "top.Weight"() : () -> tensor<4864x896xf16>
+// CHECK: [[D:%.*]] = "top.Weight"() : () -> tensor<896x4864xf16>
 // CHECK: "tpu.Mlp"(%{{.*}}, [[G]], {{.*}}, [[D]], {{.*}}) {activation = #tpu<active_mode GELU>{{.*}}quantized = false
 // CHECK-NOT: tpu.MatMul
 // CHECK: return
 module @floats attributes {module.state = "TPU_LOWERED", module.mode = "F16", module.chip = "bm1684x"} {
-  func.func @main(%arg0: tensor<1x512x1024xf16>) -> tensor<1x512x1024xf16> {
+  func.func @main(%arg0: tensor<1x512x896xf16>) -> tensor<1x512x896xf16> {
     %n = "top.None"() : () -> none
-    %0 = "top.Input"(%arg0) : (tensor<1x512x1024xf16>) -> tensor<1x512x1024xf16>
-    %wg = "top.Weight"() : () -> tensor<1024x2816xf16> loc("wg")
-    %wd = "top.Weight"() : () -> tensor<2816x1024xf16> loc("wd")
-    %wu = "top.Weight"() : () -> tensor<1024x2816xf16> loc("wu")
-    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x512x1024xf16>, tensor<1024x2816xf16>, none, none, none) -> tensor<1x512x2816xf16> loc("g")
-    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x512x2816xf16>) -> tensor<1x512x2816xf16> loc("a")
-    %u = "tpu.MatMul"(%0, %wu, %n, %n, %n) : (tensor<1x512x1024xf16>, tensor<1024x2816xf16>, none, none, none) -> tensor<1x512x2816xf16> loc("u")
-    %m = "tpu.Mul"(%a, %u) : (tensor<1x512x2816xf16>, tensor<1x512x2816xf16>) -> tensor<1x512x2816xf16> loc("m")
-    %y = "tpu.MatMul"(%m, %wd, %n, %n, %n) : (tensor<1x512x2816xf16>, tensor<2816x1024xf16>, none, none, none) -> tensor<1x512x1024xf16> loc("y")
-    return %y : tensor<1x512x1024xf16>
+    %0 = "top.Input"(%arg0) : (tensor<1x512x896xf16>) -> tensor<1x512x896xf16>
+    %wg = "top.Weight"() : () -> tensor<896x4864xf16> loc("wg")
+    %wd = "top.Weight"() : () -> tensor<4864x896xf16> loc("wd")
+    %wu = "top.Weight"() : () -> tensor<896x4864xf16> loc("wu")
+    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x512x896xf16>, tensor<896x4864xf16>, none, none, none) -> tensor<1x512x4864xf16> loc("g")
+    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x512x4864xf16>) -> tensor<1x512x4864xf16> loc("a")
+    %u = "tpu.MatMul"(%0, %wu, %n, %n, %n) : (tensor<1x512x896xf16>, tensor<896x4864xf16>, none, none, none) -> tensor<1x512x4864xf16> loc("u")
+    %m = "tpu.Mul"(%a, %u) : (tensor<1x512x4864xf16>, tensor<1x512x4864xf16>) -> tensor<1x512x4864xf16> loc("m")
+    %y = "tpu.MatMul"(%m, %wd, %n, %n, %n) : (tensor<1x512x4864xf16>, tensor<4864x896xf16>, none, none, none) -> tensor<1x512x896xf16> loc("y")
+    return %y : tensor<1x512x896xf16>
   }
 }
 
@@ -139,15 +139,15 @@ module @small attributes {module.state = "TPU_LOWERED", module.mode = "F16", mod
 // CHECK-NOT: tpu.MatMul
 // CHECK: return
 module @plain attributes {module.state = "TPU_LOWERED", module.mode = "F16", module.chip = "bm1684x"} {
-  func.func @main(%arg0: tensor<1x512x2048xf16>) -> tensor<1x512x2048xf16> {
+  func.func @main(%arg0: tensor<1x1500x1280xf16>) -> tensor<1x1500x1280xf16> {
     %n = "top.None"() : () -> none
-    %0 = "top.Input"(%arg0) : (tensor<1x512x2048xf16>) -> tensor<1x512x2048xf16>
-    %wg = "top.Weight"() : () -> tensor<2048x4096xf16> loc("wg")
-    %wd = "top.Weight"() : () -> tensor<4096x2048xf16> loc("wd")
-    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x512x2048xf16>, tensor<2048x4096xf16>, none, none, none) -> tensor<1x512x4096xf16> loc("g")
-    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x512x4096xf16>) -> tensor<1x512x4096xf16> loc("a")
-    %y = "tpu.MatMul"(%a, %wd, %n, %n, %n) : (tensor<1x512x4096xf16>, tensor<4096x2048xf16>, none, none, none) -> tensor<1x512x2048xf16> loc("y")
-    return %y : tensor<1x512x2048xf16>
+    %0 = "top.Input"(%arg0) : (tensor<1x1500x1280xf16>) -> tensor<1x1500x1280xf16>
+    %wg = "top.Weight"() : () -> tensor<1280x5120xf16> loc("wg")
+    %wd = "top.Weight"() : () -> tensor<5120x1280xf16> loc("wd")
+    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x1500x1280xf16>, tensor<1280x5120xf16>, none, none, none) -> tensor<1x1500x5120xf16> loc("g")
+    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x1500x5120xf16>) -> tensor<1x1500x5120xf16> loc("a")
+    %y = "tpu.MatMul"(%a, %wd, %n, %n, %n) : (tensor<1x1500x5120xf16>, tensor<5120x1280xf16>, none, none, none) -> tensor<1x1500x1280xf16> loc("y")
+    return %y : tensor<1x1500x1280xf16>
   }
 }
 
