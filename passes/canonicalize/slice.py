@@ -12,6 +12,7 @@ from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.constants import make_weight, values_of
 from xdsl_tpu.passes.graph import (
     derived_name,
     drop,
@@ -144,6 +145,40 @@ class CropConv(RewritePattern):
         cropped = rebuilt(conv, result_types=[op.output.type], location=op.location)
         cropped.pads = I64_ARRAY.encode(pads)
         rewriter.replace(op, cropped)
+
+
+class SomeFilters(RewritePattern):
+    """Slice(Conv(x, W: 128x64x1x1), every second channel) -> Conv(x, W': 64x64x1x1).
+
+    All filters read the same channels, and nothing but the Slice reads the Conv, unless that sees
+    single pixels: then it costs less than taking channels from between others.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.SliceOp, rewriter: PatternRewriter) -> None:
+        conv = op.input.owner
+        if not isinstance(conv, top.ConvOp) or not is_static(op) or conv.group.value.data != 1:
+            return
+        (images, channels, *pixels), whole = op.cuts(), shape_of(op.input)
+        if any(cut != Cut(0, size, 1) for cut, size in zip(pixels, whole[2:], strict=True)):
+            return
+        if images != Cut(0, whole[0], 1) or channels.step < 1 or channels.count == whole[1]:
+            return
+        is_point = channels.step > 1 and set(ints(conv.kernel_shape)) == {1}
+        kernels, has_bias = values_of(conv.filter), not is_none(conv.bias)
+        bias = values_of(conv.bias) if has_bias else None
+        if not (is_point or sole_producer(op.input, top.ConvOp)) or kernels is None:
+            return
+        if has_bias and bias is None:
+            return
+        which = slice(channels.first, _end(channels), channels.step)
+        weights = [make_weight(op, derived_name(op, "_r_filter"), kernels[which])]
+        if bias is not None:
+            weights.append(make_weight(op, derived_name(op, "_r_bias"), bias.reshape(-1)[which]))
+        operands = (conv.input, *weights, *conv.operands[1 + len(weights) :])
+        types = [op.output.type]
+        some = rebuilt(conv, operands=operands, result_types=types, location=op.location)
+        rewriter.replace(op, [*weights, some])
 
 
 class CropDeconv(RewritePattern):

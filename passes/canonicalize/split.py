@@ -51,6 +51,23 @@ def slice_along(
     )
 
 
+def slice_every(
+    name: str | LocationAttr, value: SSAValue, axis: int, step: int, count: int, none: SSAValue
+) -> top.SliceOp:
+    """`count` indices of `value` along one axis, from the first on, `step` apart."""
+    shape = shape_of(value)
+    rank = len(shape)
+    return top.SliceOp.make(
+        name,
+        (value, none, none, none),
+        result_types=[tensor_like(value, (*shape[:axis], count, *shape[axis + 1 :]))],
+        offset=[0] * rank,
+        ends=[(count - 1) * step + 1 if i == axis else _WHOLE for i in range(rank)],
+        steps=[step if i == axis else 1 for i in range(rank)],
+        hasparamConvert_axes=[axis],
+    )
+
+
 def shared_out(value: SSAValue) -> tuple[int, list[top.SliceOp]] | None:
     """The axis along which Slices share out a value, each index to one of them, and they in order;
     None where anything else reads it."""

@@ -421,3 +421,21 @@ def test_an_instance_norm_is_a_group_norm(shape: tuple[int, ...]) -> None:
     (op,) = ops_of(assert_same_numbers(net.module(y), CANONICALIZE), top.GroupNormOp)
     assert op.num_groups.value.data == shape[1]
     assert shape_of(op.weight) == (1, shape[1], *(1 for _ in shape[2:]))
+
+
+@pytest.mark.parametrize("pool", [top.MaxPoolOp, top.AvgPoolOp])
+@pytest.mark.parametrize(("channels", "step"), [(1, 1), (1, 2), (3, 1), (3, 2)])
+def test_windows_one_plane_deep_are_of_planes(
+    pool: type[top.AvgPoolOp] | type[top.MaxPoolOp], channels: int, step: int
+) -> None:
+    net = Net()
+    options = {"kernel_shape": [1, 3, 2], "strides": [step, 2, 1], "pads": [0, 1, 0, 0, 1, 1]}
+    x = net.input("x", 2, channels, 7, 9, 8)
+    y = net.op(pool, "y", (x,), do_relu=True, count_include_pad=True, **options)
+    after = assert_same_numbers(net.module(y), "canonicalize")
+    assert [kind for kind in kinds(after) if kind != "Reshape"] == [
+        *["Slice"] * (step > 1),
+        pool.name.removeprefix("top."),
+    ]
+    (made,) = ops_of(after, pool)
+    assert len(shape_of(made.output)) == 4

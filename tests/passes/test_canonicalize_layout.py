@@ -63,6 +63,40 @@ def test_backwards_slice_is_a_reverse() -> None:
     assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == ["Reverse"]
 
 
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize(
+    ("kernel", "step", "shared", "expected"),
+    [
+        (1, 2, False, ["Conv"]),
+        (3, 1, False, ["Conv"]),
+        (1, 2, True, ["Conv", "Abs", "Conv"]),
+        (3, 2, True, ["Conv", "Abs", "Slice"]),
+        (1, 1, True, ["Conv", "Abs", "Slice"]),  # neighbours lie beside each other
+    ],
+)
+def test_channels_that_nobody_reads_are_not_made(
+    kernel: int, step: int, shared: bool, expected: list[str], has_bias: bool
+) -> None:
+    net = Net()
+    weights = net.weight("w", 8, 3, kernel, kernel), net.weight("b", 8) if has_bias else net.none
+    options = {"kernel_shape": [kernel] * 2, "strides": [1, 1], "pads": [kernel // 2] * 4}
+    x = net.input("x", 1, 3, 8, 8)
+    conv = net.op(top.ConvOp, "c", (x, *weights), do_relu=True, **options)
+    others = [net.op(top.AbsOp, "other", (conv,))] if shared else []
+    y = sliced(net, "y", conv, 1, (1, 7), step)
+    assert kinds(assert_same_numbers(net.module(*others, y), CANONICALIZE)) == expected
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_filters_of_groups_stay_together(groups: int) -> None:
+    net = Net()
+    options = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [0] * 4, "group": groups}
+    operands = net.input("x", 1, 4, 8, 8), net.weight("w", 8, 4 // groups, 1, 1), net.none
+    y = sliced(net, "y", net.op(top.ConvOp, "c", operands, **options), 1, (0, 8), 2)
+    expected = ["Conv"] if groups == 1 else ["Conv", "Slice"]
+    assert kinds(assert_same_numbers(net.module(y), CANONICALIZE)) == expected
+
+
 @pytest.mark.parametrize(("bounds", "expected"), [((1, 9), ["Conv"]), ((2, 9), ["Conv", "Slice"])])
 def test_cropped_conv_pads_less(bounds: tuple[int, int], expected: list[str]) -> None:
     net = Net()

@@ -493,3 +493,20 @@ func.func @parts(%arg_x: tensor<1x4x9xf32>, %arg_y: tensor<1x8x9xf32>) -> (tenso
 // CHECK: %2 = "top.Permute"(%0){{.*}}order = [0, 2, 1]{{.*}}(tensor<1x4x9xf32>) -> tensor<1x9x4xf32>
 // CHECK-NEXT: %3 = "top.Permute"(%1){{.*}}order = [0, 2, 1]{{.*}}(tensor<1x8x9xf32>) -> tensor<1x9x8xf32>
 // CHECK-NEXT: return %2, %3 : tensor<1x9x4xf32>, tensor<1x9x8xf32>
+
+// -----
+
+// Filters of channels that nobody reads go.
+func.func @some_filters(%arg_x: tensor<1x3x8x8xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x3x3x3xf32> loc("random_4x3x3x3")
+  %c = "top.Conv"(%x, %w, %none) {kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1]} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32> loc("c")
+  %y = "top.Slice"(%c, %none, %none, %none) {axes = [1], offset = [1], ends = [4], steps = [2]} : (tensor<*xf32>, none, none, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @some_filters
+// CHECK: [[W:%.*]] = "top.Weight"() : () -> tensor<2x3x3x3xf32>
+// CHECK-NEXT: "top.Conv"(%{{.*}}, [[W]], %0){{.*}} -> tensor<1x2x8x8xf32>
+// CHECK-NOT: "top.Slice"
