@@ -78,13 +78,23 @@ class ConcatOp(Moves, TakesMargins, LaneView, ShapeInference, LocalOp):
         return axis_of(self.axis.value.data, len(self.shape_of(self.inputs[0])))
 
     def can_be_seen(self) -> bool:
-        rank = len(self.shape_of(self.inputs[0]))
         # What has a range becomes bytes, which join at odd places and do not change lanes.
         plain = isinstance(self.output.type.element_type, FLOATS)
-        return plain and rank > 1 and self._position() == rank - 1
+        rank = len(self.shape_of(self.inputs[0]))
+        return plain and ((rank > 1 and self._position() == rank - 1) or self._joins_rows())
+
+    def _joins_rows(self) -> bool:
+        """Whether it puts rows of matrices together that lie in no lanes of their own."""
+        return self._position() == 2 and len(self.shape_of(self.inputs[0])) == 4
 
     def followed(self) -> tuple[int, ...]:
-        return tuple(range(len(self.inputs)))
+        return () if self._joins_rows() else tuple(range(len(self.inputs)))
+
+    def lanes_wanted(self) -> tuple[Lanes, ...]:
+        if not self._joins_rows():
+            return ()
+        n, c, rows, _ = self.result_shapes()[0]
+        return (Lanes(n * c, rows),)
 
     def viewed(self, lanes: Lanes) -> Viewed | None:
         shapes = [self.shape_of(operand) for operand in self.inputs]
@@ -94,6 +104,11 @@ class ConcatOp(Moves, TakesMargins, LaneView, ShapeInference, LocalOp):
         if not self.can_be_seen():
             return None
         seen: list[Shape] = []
+        if self._joins_rows():
+            if lanes not in self.lanes_wanted():
+                return None
+            seen = [(lanes.images, *shape[2:]) for shape in (*shapes, result)]
+            return Viewed(tuple(seen[:-1]), seen[-1], {"axis": SI32.convert(1)})
         for shape in (*shapes, result):
             if (rows := row_shape(shape, lanes, prod(shape[-1:]))) is None:
                 return None

@@ -154,6 +154,25 @@ def test_rows_are_joined_where_they_are(axis: int) -> None:
     assert shape_of(joined.output) == ((1, 96, 128) if axis else (192, 64))
 
 
+@pytest.mark.parametrize(("heads", "expected"), [(8, (8, 52, 196)), (1, (1, 52, 196))])
+def test_keys_of_heads_are_joined_with_rows_over_the_lanes(
+    heads: int, expected: tuple[int, ...]
+) -> None:
+    """Behind the numbers of each key there are some of its place, as attention of MViTv2 has it."""
+    net = Net()
+    x, depth = net.input("x", heads, 196, 24), 52
+    normal = net.op(top.SoftmaxOp, "normal", (x,), axis=2)
+    keys = net.op(top.PermuteOp, "turned", (normal,), order=[0, 2, 1])
+    keys = net.op(top.ReshapeOp, "keys", (keys,), shape=[1, heads, 24, 196])
+    places = net.weight("places", 1, heads, 28, 196)
+    joined = net.op(top.ConcatOp, "joined", (keys, places), axis=2)
+    queries = net.input("queries", 1, heads, 196, depth)
+    scores = net.op(top.MatMulOp, "scores", (queries, joined, net.none))
+    found = assert_same_numbers(net.module(net.op(top.SinOp, "y", (scores,))), PASSES)
+    (op,) = ops_of(found, tpu.ConcatOp)
+    assert shape_of(op.output) == expected
+
+
 def test_values_that_become_a_row_are_not_seen_as_rows() -> None:
     """The largest of each channel, which a product reads beside each other."""
     net = Net()
