@@ -52,7 +52,8 @@ class FarTaps(RewritePattern):
     A tap that is 18 pixels away sees the border at 18 of 33 places, and is multiplied with zeros
     there. (Atrous spatial pyramid pooling, arXiv 1706.05587.) Done where at most `SHARE` of the
     products are of pixels, in floats alone: of 8-bit integers the ranges of sums are not known. Of
-    images with many channels some are read by all taps before the next ones are.
+    images with many channels some are read by all taps before the next ones are. Where one tap
+    alone sees any pixel, as of an image of one, the others go.
     """
 
     @op_type_rewrite_pattern
@@ -60,7 +61,9 @@ class FarTaps(RewritePattern):
         if not has_shapes(op.input, op.filter, op.output) or op.group.value.data != 1:
             return
         kernel, dilations = ints(op.kernel_shape), ints(op.dilations or ())
-        if len(kernel) != 2 or len(dilations) != 2 or set(ints(op.strides)) != {1}:
+        if {len(kernel), len(dilations), len(shape_of(op.input)) - 2} != {2}:
+            return
+        if set(ints(op.strides)) != {1}:
             return
         mode = float_format(module_of(op)) or "F16"
         if mode not in FLOATS or any(ints(op.inserts or ())):
@@ -70,6 +73,8 @@ class FarTaps(RewritePattern):
         rows, columns = (list(_spans(*axis)) for axis in axes)
         taps = list(product(rows, columns))
         areas = [rows.count * columns.count for rows, columns in taps]
+        if max(dilations) == 1 and sum(map(bool, areas)) > 1:
+            return  # all of them are read together
         filters = values_of(op.filter)
         if sum(areas) > SHARE * len(taps) * prod(made) or max(areas) < prod(made):
             return
