@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import ceil
 from typing import Literal
 
 import numpy as np
@@ -35,7 +36,7 @@ PART = 1 / 8
 """The share that a part of one takes at most."""
 
 UNIT = 32
-"""Columns of a part are a multiple of this."""
+"""Columns of a part, but of the last one, are a multiple of this."""
 
 MOST_PARTS = 16
 
@@ -80,10 +81,10 @@ class SplitProductsPass(ModulePass):
         for func in functions(op):
             ops = computing_ops(func.body.block)
             for run in list(_crowded(ops, chip)):
-                parts = {one: count for one in run if (count := _parts(one, chip)) > 1}
+                parts = {one: width for one in run if (width := _width(one, chip)) is not None}
                 if parts and (self.when == "always" or prices.is_faster(ops, parts)):
-                    for one, count in parts.items():
-                        _split(one, count, weights)
+                    for one, width in parts.items():
+                        _split(one, width, weights)
 
 
 def _crowded(ops: Sequence[Operation], chip: Chip) -> Iterator[list[Operation]]:
@@ -106,36 +107,40 @@ def _weight_bytes(op: Operation) -> int:
     return sum(size_in_bytes(value) for value in op.operands if is_weight(value))
 
 
-def _parts(op: Operation, chip: Chip) -> int:
-    """Into how many parts a product can be split; 1 for what is none, or small."""
+def _width(op: Operation, chip: Chip) -> int | None:
+    """How many columns the parts of a product have, the last one perhaps fewer; None of what is
+    none, or small."""
     if not isinstance(op, tpu.MatMulOp) or not is_weight(op.right):
-        return 1
+        return None
     flags = op.left_transpose, op.right_transpose, op.output_transpose, op.hdim_is_batch
     if any(flag.value.data for flag in flags):
-        return 1
+        return None
     columns = shape_of(op.right)[-1]
-    wanted = size_in_bytes(op.right) / (PART * chip.lanes * chip.local_bytes)
-    counts = (n for n in range(2, MOST_PARTS + 1) if columns % (n * UNIT) == 0)
-    found = [n for n in counts if n >= wanted] if wanted > 1 else []
-    return min(found, default=1)
+    wanted = ceil(size_in_bytes(op.right) / (PART * chip.lanes * chip.local_bytes))
+    if wanted == 1:
+        return None
+    counts = range(wanted, MOST_PARTS + 1)
+    alike = (columns // n for n in counts if columns % (n * UNIT) == 0)
+    width = next(alike, ceil(columns / min(wanted, MOST_PARTS) / UNIT) * UNIT)
+    return width if width < columns else None
 
 
-def _split(op: Operation, count: int, weights: Weights | None) -> None:
+def _split(op: Operation, width: int, weights: Weights | None) -> None:
     assert isinstance(op, tpu.MatMulOp)
     *rows, columns = shape_of(op.output)
-    width = columns // count
     build, made = Builder(InsertPoint.before(op)), list[SSAValue]()
-    for number in range(count):
+    for number, first in enumerate(range(0, columns, width)):
+        some = slice(first, min(first + width, columns))
         operands = list(op.operands)
         for place, value in enumerate(operands):
             if value is op.right or (value is op.bias and not is_none(value)):
-                operands[place] = _columns(value, number, width, weights, build)
+                operands[place] = _columns(value, number, some, weights, build)
         part = rebuilt(
             op,
             operands=operands,
-            result_types=[tensor_like(op.output, (*rows, width))],
+            result_types=[tensor_like(op.output, (*rows, some.stop - some.start))],
+            location=name_loc(derived_name(op, f"_part{number}")),
         )
-        part.location = name_loc(derived_name(op, f"_part{number}"))
         made.append(build.insert(part).output)
     joined = tpu.ConcatOp.make(op.location, made, result_types=[op.output.type], axis=len(rows))
     build.insert(joined)
@@ -152,19 +157,19 @@ def _split(op: Operation, count: int, weights: Weights | None) -> None:
 
 
 def _columns(
-    value: SSAValue, number: int, width: int, weights: Weights | None, build: Builder
+    value: SSAValue, number: int, some: slice, weights: Weights | None, build: Builder
 ) -> SSAValue:
     """Some columns of a weight, as a weight."""
     name = f"{required_name(value)}_part{number}"
     made = top.WeightOp.make(
-        name, (), result_types=[tensor_like(value, (*shape_of(value)[:-1], width))]
+        name, (), result_types=[tensor_like(value, (*shape_of(value)[:-1], some.stop - some.start))]
     )
     old = value.owner
     assert isinstance(old, top.WeightOp)
     made.attributes = dict(old.attributes)
     if weights is not None:
         numbers = weights[required_name(value)].reshape(shape_of(value))
-        weights[name] = np.ascontiguousarray(numbers[..., number * width : (number + 1) * width])
+        weights[name] = np.ascontiguousarray(numbers[..., some])
     return build.insert(made).output
 
 

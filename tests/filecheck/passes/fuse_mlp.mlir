@@ -139,15 +139,15 @@ module @small attributes {module.state = "TPU_LOWERED", module.mode = "F16", mod
 // CHECK-NOT: tpu.MatMul
 // CHECK: return
 module @plain attributes {module.state = "TPU_LOWERED", module.mode = "F16", module.chip = "bm1684x"} {
-  func.func @main(%arg0: tensor<1x1500x1280xf16>) -> tensor<1x1500x1280xf16> {
+  func.func @main(%arg0: tensor<1x1024x1536xf16>) -> tensor<1x1024x1536xf16> {
     %n = "top.None"() : () -> none
-    %0 = "top.Input"(%arg0) : (tensor<1x1500x1280xf16>) -> tensor<1x1500x1280xf16>
-    %wg = "top.Weight"() : () -> tensor<1280x5120xf16> loc("wg")
-    %wd = "top.Weight"() : () -> tensor<5120x1280xf16> loc("wd")
-    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x1500x1280xf16>, tensor<1280x5120xf16>, none, none, none) -> tensor<1x1500x5120xf16> loc("g")
-    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x1500x5120xf16>) -> tensor<1x1500x5120xf16> loc("a")
-    %y = "tpu.MatMul"(%a, %wd, %n, %n, %n) : (tensor<1x1500x5120xf16>, tensor<5120x1280xf16>, none, none, none) -> tensor<1x1500x1280xf16> loc("y")
-    return %y : tensor<1x1500x1280xf16>
+    %0 = "top.Input"(%arg0) : (tensor<1x1024x1536xf16>) -> tensor<1x1024x1536xf16>
+    %wg = "top.Weight"() : () -> tensor<1536x6144xf16> loc("wg")
+    %wd = "top.Weight"() : () -> tensor<6144x1536xf16> loc("wd")
+    %g = "tpu.MatMul"(%0, %wg, %n, %n, %n) : (tensor<1x1024x1536xf16>, tensor<1536x6144xf16>, none, none, none) -> tensor<1x1024x6144xf16> loc("g")
+    %a = "tpu.Active"(%g) {mode = #tpu<active_mode GELU>} : (tensor<1x1024x6144xf16>) -> tensor<1x1024x6144xf16> loc("a")
+    %y = "tpu.MatMul"(%a, %wd, %n, %n, %n) : (tensor<1x1024x6144xf16>, tensor<6144x1536xf16>, none, none, none) -> tensor<1x1024x1536xf16> loc("y")
+    return %y : tensor<1x1024x1536xf16>
   }
 }
 
