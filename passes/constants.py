@@ -13,6 +13,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import Float32Type, TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.integers import is_integer_element, is_integer_tensor
 from xdsl_tpu.dialects.interfaces.shape import constants_from
 from xdsl_tpu.dialects.top import WeightOp
@@ -71,6 +72,15 @@ def number_of(value: SSAValue) -> float | None:
         return None
     values = whole_numbers_of(value) if is_integer_tensor(value) else values_of(value)
     return None if values is None else float(values.reshape(-1)[0])
+
+
+def linear_of(matrix: SSAValue, bias: SSAValue) -> tuple[Floats, Floats | None] | None:
+    """The numbers of a matrix, or of filters, and of the bias in one row, None if there is none;
+    None where one of them is not known."""
+    numbers, added = values_of(matrix), None if is_none(bias) else values_of(bias)
+    if numbers is None or (added is None and not is_none(bias)):
+        return None
+    return numbers, None if added is None else added.reshape(-1)
 
 
 def is_f32_weight(value: SSAValue) -> bool:

@@ -39,6 +39,10 @@ def float_format(module: ModuleOp) -> str | None:
     return None if mode is None else floats_of(mode)
 
 
+MODE_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
+"""Bytes of an element, by what a network computes in (`float_format`)."""
+
+
 def chip_name(module: ModuleOp, given: str = "") -> str:
     """The chip that is meant: the one `given`, the module's, or the default until one is chosen."""
     named = text_attribute(module, "module.chip")

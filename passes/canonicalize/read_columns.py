@@ -4,9 +4,8 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
-from xdsl_tpu.passes.constants import make_weight, values_of, whole_numbers_of
+from xdsl_tpu.passes.constants import linear_of, make_weight, whole_numbers_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer, tensor_like
 from xdsl_tpu.passes.tensors import element_of, shape_of
 
@@ -37,12 +36,10 @@ class ReadColumns(RewritePattern):
         flags = product.right_transpose, product.output_transpose, product.hdim_is_batch
         if axis != len(shape) - 1 or any(flag.value.data for flag in flags):
             return
-        indices, matrix = whole_numbers_of(op.indices), values_of(product.right)
-        if indices is None or matrix is None or matrix.shape[-1] != columns or not indices.size:
+        indices, known = whole_numbers_of(op.indices), linear_of(product.right, product.bias)
+        if indices is None or not indices.size or indices.min() < 0 or known is None:
             return
-        bias = None if is_none(product.bias) else values_of(product.bias)
-        if indices.min() < 0 or (bias is None and not is_none(product.bias)):
-            return
+        matrix, bias = known
         first = int(indices.min()) // UNIT * UNIT
         last = min(columns, (int(indices.max()) // UNIT + 1) * UNIT)
         if last - first > SHARE * columns:
@@ -52,7 +49,7 @@ class ReadColumns(RewritePattern):
         ]
         operands = [product.input, made[0].results[0], *product.operands[2:]]
         if bias is not None:
-            own = bias.reshape(-1)[first:last]
+            own = bias[first:last]
             made.append(make_weight(op, derived_name(product, "_r_bias"), own))
             operands[2] = made[-1].results[0]
         kind = tensor_like(op.input, (*shape[:-1], last - first))

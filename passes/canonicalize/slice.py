@@ -12,7 +12,7 @@ from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.passes.canonicalize.common import has_relu
-from xdsl_tpu.passes.constants import make_weight, values_of
+from xdsl_tpu.passes.constants import linear_of, make_weight
 from xdsl_tpu.passes.graph import (
     derived_name,
     drop,
@@ -165,16 +165,14 @@ class SomeFilters(RewritePattern):
         if images != Cut(0, whole[0], 1) or channels.step < 1 or channels.count == whole[1]:
             return
         is_point = channels.step > 1 and set(ints(conv.kernel_shape)) == {1}
-        kernels, has_bias = values_of(conv.filter), not is_none(conv.bias)
-        bias = values_of(conv.bias) if has_bias else None
-        if not (is_point or sole_producer(op.input, top.ConvOp)) or kernels is None:
+        known = linear_of(conv.filter, conv.bias)
+        if known is None or not (is_point or sole_producer(op.input, top.ConvOp)):
             return
-        if has_bias and bias is None:
-            return
+        kernels, bias = known
         which = slice(channels.first, _end(channels), channels.step)
         weights = [make_weight(op, derived_name(op, "_r_filter"), kernels[which])]
         if bias is not None:
-            weights.append(make_weight(op, derived_name(op, "_r_bias"), bias.reshape(-1)[which]))
+            weights.append(make_weight(op, derived_name(op, "_r_bias"), bias[which]))
         operands = (conv.input, *weights, *conv.operands[1 + len(weights) :])
         types = [op.output.type]
         some = rebuilt(conv, operands=operands, result_types=types, location=op.location)

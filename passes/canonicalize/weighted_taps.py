@@ -11,11 +11,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
-from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.canonicalize.common import behind_views, has_relu, reshape
 from xdsl_tpu.passes.canonicalize.patches import Patches, leading, patches_of
 from xdsl_tpu.passes.canonicalize.split import slice_along
-from xdsl_tpu.passes.constants import Floats, make_weight, values_of
+from xdsl_tpu.passes.constants import Floats, linear_of, make_weight
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
@@ -151,12 +150,10 @@ def _pointwise_before(value: SSAValue) -> _Pointwise | None:
     if not isinstance(op, top.ConvOp) or has_relu(op) or op.group.value.data != 1:
         return None
     is_plain = not any(ints(op.pads)) and set(ints(op.strides)) == {1}
-    kernels, bias = values_of(op.filter), None if is_none(op.bias) else values_of(op.bias)
-    if not is_plain or kernels is None or set(kernels.shape[2:]) != {1}:
+    known = linear_of(op.filter, op.bias)
+    if not is_plain or known is None or set(known[0].shape[2:]) != {1}:
         return None
-    if bias is None and not is_none(op.bias):
-        return None
-    return _Pointwise(op.input, kernels, None if bias is None else bias.reshape(-1))
+    return _Pointwise(op.input, *known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,8 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.constants import Floats, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, tensor_like
-from xdsl_tpu.passes.module_state import chip_of, float_format
+from xdsl_tpu.passes.module_state import MODE_BYTES, chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
-
-_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
 
 
 class SplitDepthwise(RewritePattern):
@@ -37,7 +35,7 @@ class SplitDepthwise(RewritePattern):
         count, left = divmod(shape_of(op.filter)[0], channels)
         if group != channels or left or count < 2:
             return
-        size = _BYTES[float_format(module_of(op)) or "F16"]
+        size = MODE_BYTES[float_format(module_of(op)) or "F16"]
         if channels <= chip_of(module_of(op)).weight_lanes.channels(size):
             return
         filters = values_of(op.filter)

@@ -21,10 +21,8 @@ from xdsl_tpu.passes.graph import (
     rebuilt,
     tensor_like,
 )
-from xdsl_tpu.passes.module_state import chip_of, float_format
+from xdsl_tpu.passes.module_state import MODE_BYTES, chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
-
-_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
 
 FLOATS = ("F32", "F16", "BF16")
 
@@ -89,7 +87,7 @@ def _are_rows(op: top.ConvOp, mode: str) -> bool:
         return False
     if set(ints(op.dilations or ())) - {1}:
         return False
-    size = _BYTES[mode]
+    size = MODE_BYTES[mode]
     lanes = chip_of(module_of(op)).weight_lanes
     merge = choose_3ic(shape_of(op.filter)[1], *kernel, size, lanes)
     one_row = kernel[0] == strides[0] == 1 and merge == MERGE_NOTHING

@@ -14,11 +14,9 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.passes.constants import Floats, make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, none_for, tensor_like
-from xdsl_tpu.passes.module_state import chip_of, float_format
+from xdsl_tpu.passes.module_state import MODE_BYTES, chip_of, float_format
 from xdsl_tpu.passes.processor_top_optimize.far_conv import FLOATS
 from xdsl_tpu.passes.tensors import shape_of
-
-_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
 
 SHARE = 0.7
 """The share of products that are of pixels, and not of a border, up to which taps are apart."""
@@ -79,7 +77,7 @@ class FarTaps(RewritePattern):
         if sum(areas) > SHARE * len(taps) * prod(made) or max(areas) < prod(made):
             return
         if filters is not None:
-            part = _part(shape_of(op.input), _BYTES[mode], chip_of(module_of(op)))
+            part = _part(shape_of(op.input), MODE_BYTES[mode], chip_of(module_of(op)))
             builder = _Builder(op, filters, none_for(op, rewriter))
             rewriter.replace(op, builder.build(taps, part))
 

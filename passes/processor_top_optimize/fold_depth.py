@@ -15,10 +15,8 @@ from xdsl_tpu.passes.constants import make_weight, values_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, tensor_like
 from xdsl_tpu.passes.lowering.dilation import Window
 from xdsl_tpu.passes.lowering.planes import tiles_of
-from xdsl_tpu.passes.module_state import chip_of, text_attribute
+from xdsl_tpu.passes.module_state import MODE_BYTES, chip_of, text_attribute
 from xdsl_tpu.passes.tensors import shape_of
-
-_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
 
 
 class WindowsToImages(RewritePattern):
@@ -41,10 +39,10 @@ class WindowsToImages(RewritePattern):
             return
         filters = values_of(op.filter)
         mode = text_attribute(module_of(op), "module.mode") or "F16"
-        if filters is None or mode not in _BYTES:
+        if filters is None or mode not in MODE_BYTES:
             return
         chip = chip_of(module_of(op))
-        if not _price(op).is_less(chip, _BYTES[mode]):
+        if not _price(op).is_less(chip, MODE_BYTES[mode]):
             return
         n, c, depth, height, width = shape_of(op.input)
         oc, _, taps, *kernel = shape_of(op.filter)

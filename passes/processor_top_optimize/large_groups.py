@@ -7,10 +7,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_INT
-from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.split import slice_along
-from xdsl_tpu.passes.constants import Floats, make_weight, values_of
+from xdsl_tpu.passes.constants import Floats, linear_of, make_weight
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
@@ -19,10 +18,8 @@ from xdsl_tpu.passes.graph import (
     rebuilt,
     tensor_like,
 )
-from xdsl_tpu.passes.module_state import chip_of, float_format
+from xdsl_tpu.passes.module_state import MODE_BYTES, chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
-
-_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
 
 SHARE = 3 / 8
 """Of local memory for the filters of a convolution: those of the next one come meanwhile, and an
@@ -46,19 +43,18 @@ class LargeGroups(RewritePattern):
         groups = op.group.value.data
         if groups == 1 or not has_shapes(op.input, op.filter, op.output):
             return
-        chip, size = chip_of(module_of(op)), _BYTES[float_format(module_of(op)) or "F16"]
+        chip, size = chip_of(module_of(op)), MODE_BYTES[float_format(module_of(op)) or "F16"]
         results, depth, *_ = shape_of(op.filter)
         share = SHARE * chip.lanes * chip.local_bytes / (prod(shape_of(op.filter)) * size)
-        filters, has_bias = values_of(op.filter), not is_none(op.bias)
-        bias = values_of(op.bias) if has_bias else None
-        if share >= 1 or depth == 1 or filters is None or (has_bias and bias is None):
+        known = linear_of(op.filter, op.bias)
+        if share >= 1 or depth == 1 or known is None:
             return
         most = max(1, int(share * groups))
         each = gcd(depth, results // groups)
         aligned = chip.lanes // gcd(chip.lanes, each)
         if aligned < groups:
             most = max(1, most // aligned) * aligned
-        rewriter.replace(op, _in_parts(op, filters, bias, most, none_for(op, rewriter)))
+        rewriter.replace(op, _in_parts(op, *known, most, none_for(op, rewriter)))
 
 
 def _in_parts(
@@ -74,7 +70,7 @@ def _in_parts(
         read = slice_along(f"{name}_read", op.input, 1, (first * depth, last * depth), none)
         weights = [make_weight(op, f"{name}_filter", filters[which])]
         if bias is not None:
-            weights.append(make_weight(op, f"{name}_bias", bias.reshape(-1)[which]))
+            weights.append(make_weight(op, f"{name}_bias", bias[which]))
         conv = rebuilt(
             op,
             operands=[read, *weights, *op.operands[1 + len(weights) :]],

@@ -17,14 +17,11 @@ from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.top.padding import pads_of
 from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, tensor_like
 from xdsl_tpu.passes.lowering.reduction import MOST_SUMMED
-from xdsl_tpu.passes.module_state import chip_of, float_format
+from xdsl_tpu.passes.module_state import MODE_BYTES, chip_of, float_format
 from xdsl_tpu.passes.tensors import shape_of
 
 Pool = top.AvgPoolOp | top.MaxPoolOp
 Windows = tuple[Window, Window]
-
-_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "INT8": 1}
-"""Of an element, by mode."""
 
 _CASTS = 2
 """Commands that make floats of 8-bit numbers: the type, and the scale."""
@@ -58,7 +55,7 @@ class PoolByLines(RewritePattern):
     def match_and_rewrite(
         self, op: top.AvgPoolOp | top.MaxPoolOp, rewriter: PatternRewriter
     ) -> None:
-        width = _BYTES.get(float_format(module_of(op)) or "F16")
+        width = MODE_BYTES.get(float_format(module_of(op)) or "F16")
         windows = _separable(op)
         if windows is None or width is None:
             return
