@@ -73,7 +73,7 @@ class LaneMovesPass(ModulePass):
         for func in functions(op):
             block = func.body.block
             for reduction in computing_ops(block):
-                reduce_in_lanes(reduction, block)
+                reduce_in_lanes(reduction, block, chip)
             for move in computing_ops(block):
                 for chain in _parts(list(_chain(move))):
                     if _is_wanted(chain) and _join(chain, block, chip):

@@ -5,6 +5,7 @@ from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, ints
 from xdsl_tpu.dialects.interfaces.index_map import IndexMap
@@ -13,10 +14,10 @@ from xdsl_tpu.dialects.interfaces.shape_rules import axes_of
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.graph import derived_name, rebuilt, tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import why_not_local
-from xdsl_tpu.passes.tensors import required_name, shape_of
+from xdsl_tpu.passes.tensors import element_bytes, required_name, shape_of
 
 
-def reduce_in_lanes(op: Operation, block: Block) -> None:
+def reduce_in_lanes(op: Operation, block: Block, chip: Chip) -> None:
     """Let a reduction over all rows of each image have a local form, between ops that have one.
 
         Reduce(1x196x56) {axes = [1]} : 1x1x56
@@ -28,7 +29,8 @@ def reduce_in_lanes(op: Operation, block: Block) -> None:
     Rows lie over the lanes, and nothing adds up lanes; on the way columns do. One column is one
     number, which stays where it is. Several rows may be in a lane: views of what is reduced do not
     matter, nor do those of the result, which stays a view where no single movement gets it into the
-    lanes in which it is read.
+    lanes in which it is read. What local memory does not hold beside what it is turned to stays in
+    DDR (`_in_two_steps`).
     """
     if not isinstance(op, tpu.ReduceOp) or why_not_local(op) is None:
         return
@@ -39,6 +41,9 @@ def reduce_in_lanes(op: Operation, block: Block) -> None:
     if sizes is None:
         return
     n, rows, columns = sizes
+    if _lane_bytes(op, sizes, chip) > chip.local_bytes:
+        _in_two_steps(op, sizes, block, chip)
+        return
     turned = IndexMap.permuted(sizes, (0, 2, 1))
     before = _moved(derived_name(op, "_turned"), value, (n, columns, rows), turned)
     kept = shape_of(result) == (n, columns, 1)
@@ -68,6 +73,56 @@ def reduce_in_lanes(op: Operation, block: Block) -> None:
     op.detach()
     op.erase()
     _erase_views(given)
+
+
+def _lane_bytes(op: tpu.ReduceOp, sizes: Sequence[int], chip: Chip) -> int:
+    """Bytes per lane of what is reduced, with rows over the lanes and with columns over them."""
+    n, rows, columns = sizes
+    row, column = -(-rows // chip.lanes), -(-columns // chip.lanes)
+    return n * element_bytes(op.input) * (row * columns + column * rows)
+
+
+def _in_two_steps(op: tpu.ReduceOp, sizes: Sequence[int], block: Block, chip: Chip) -> None:
+    """Reduce as many rows in each lane, then one of each lane; nothing where rows are not even.
+
+        Reduce(1x9216x768) {axes = [1]}  ->  Reduce(64x144x768) {axes = [1]} : 64x1x768
+                                             Reduce(1x64x768) {axes = [1]} : 1x1x768
+
+    From DDR a lane has rows that are one behind the other, and adds them up as they come. A product
+    with a row of ones would take numbers of 32 bits, and turning them all twice the transfers.
+    """
+    n, rows, columns = sizes
+    if rows % chip.lanes:
+        return
+    parts = (n * chip.lanes, rows // chip.lanes, columns)
+    given = _reshaped(derived_name(op, "_parts"), op.input, parts)
+    name = derived_name(op, "_of_parts")
+    first = _along_rows(op, given.output, (parts[0], 1, columns), name)
+    lanes = _reshaped(derived_name(op, "_lanes"), first.output, (n, chip.lanes, columns))
+    kept = shape_of(op.output) == (n, 1, columns)
+    last = required_name(op) if kept else derived_name(op, "_rows")
+    new: list[Operation] = [
+        given,
+        first,
+        lanes,
+        _along_rows(op, lanes.output, (n, 1, columns), last),
+    ]
+    if not kept:
+        new.append(_reshaped(required_name(op), new[-1].results[0], shape_of(op.output)))
+    block.insert_ops_before(new, op)
+    op.output.replace_all_uses_with(new[-1].results[0])
+    op.detach()
+    op.erase()
+
+
+def _along_rows(op: tpu.ReduceOp, value: SSAValue, shape: Sequence[int], name: str) -> tpu.ReduceOp:
+    """The same reduction of the rows of each image of `value`."""
+    kind = tensor_like(op.output, shape)
+    made = rebuilt(
+        op, operands=[value, *op.operands[1:]], result_types=[kind], location=name_loc(name)
+    )
+    made.axes, made.keepdims = I64_ARRAY.convert((1,)), BOOL.convert(True)
+    return made
 
 
 def _viewed(value: SSAValue) -> SSAValue:

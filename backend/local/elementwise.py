@@ -48,11 +48,12 @@ def _elements(value: LocalValue) -> int:
 def aligned_operand(context: LocalContext, value: LocalValue) -> LocalTensor:
     """The part of an operand that belongs to the result's slice; 1 long where it is stretched."""
     out, chip = context.out, context.chip
-    if value.form is Form.ROW:
-        return value.row(out.tensor.shape[1], chip)
     wanted = out.tensor.shape
-    if value.form is Form.PLAIN and value.full.c == 1 and wanted[1] > 1:
+    if value.form is Form.ROW:
+        value = replace(value, tensor=value.row(wanted[1], chip))
+    elif value.form is Form.PLAIN and value.full.c == 1 and wanted[1] > 1:
         value = _in_all_lanes(context, value, wanted[1])
+    if value.full.c == 1:
         wanted = (wanted[0], value.tensor.shape[1], *wanted[2:])
     if value.form is Form.MERGED or value.start == out.start:
         sizes = zip(value.tensor.shape, wanted, strict=True)

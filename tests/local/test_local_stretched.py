@@ -2,6 +2,7 @@
 
 import pytest
 from tests.kernels.harness import Case
+from tests.local import groups
 from tests.local.groups import run_grouped
 
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
@@ -37,3 +38,18 @@ def test_one_channel_reaches_every_lane(
     kind: str, channels: int, plane: tuple[int, int], secs: Secs
 ) -> None:
     run_grouped(modulated(kind, 2, channels, plane), GroupType.NORMAL, secs)
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+@pytest.mark.parametrize("secs", [Secs(), Secs(c=2), Secs(h=3), Secs(c=2, h=2)], ids=str)
+def test_a_weight_of_one_channel_reaches_every_lane(
+    kind: str, secs: Secs, marked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loaded slice by slice, or, as passes before `layer-group` see it, whole."""
+    if not marked:
+        monkeypatch.setattr(groups, "mark_split_weights", lambda ops: [])
+    case, shape, row = Case(kind, 6), (1, 197, 48), (1, 1, 48)
+    product = case.op("tpu.Mul", [case.input("x", shape), case.weight("w", row)], {}, "p", shape)
+    case.op("tpu.Add", [product, case.weight("b", row)], {}, "out", shape)
+    run_grouped(case, GroupType.NORMAL, secs)

@@ -130,6 +130,14 @@ def test_a_column_is_reduced_on_the_chip(mode: str) -> None:
     assert len(reduced(case, x, shape, mode)) == 1
 
 
+@pytest.mark.parametrize("mode", ["ReduceL2", "ReduceMean", "ReduceMax"])
+def test_many_rows_are_reduced_in_two_steps(mode: str) -> None:
+    """Local memory does not hold them beside what they are turned to."""
+    case, shape = Case("f16", seed=4), (1, 4160, 1024)
+    x = case.op("tpu.Relu", [case.input("x", shape)], {}, "a", shape)
+    assert not reduced(case, x, shape, mode)
+
+
 def reduced(case: Case, x: str, shape: Shape, mode: str) -> list[tpu.RearrangeOp]:
     """Multiply a value by what all its rows become, and run it; the movements within groups."""
     chip = load_chip()

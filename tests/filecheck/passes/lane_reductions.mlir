@@ -92,3 +92,58 @@ module @others attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x"
     return %4 : tensor<1x196x56xf16>
   }
 }
+
+// -----
+
+// Local memory does not hold the rows beside what they are turned to: each lane has some that follow
+// each other.
+// CHECK-LABEL: module @many
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Reshape"([[A]]) {{.*}} -> tensor<64x65x1024xf16>
+// CHECK-NEXT: [[C:%.*]] = "tpu.Reduce"([[B]],{{.*}}axes = [1]{{.*}}keepdims = true{{.*}} -> tensor<64x1x1024xf16>
+// CHECK-NEXT: [[D:%.*]] = "tpu.Reshape"([[C]]) {{.*}} -> tensor<1x64x1024xf16>
+// CHECK-NEXT: [[E:%.*]] = "tpu.Reduce"([[D]],{{.*}}axes = [1]{{.*}}keepdims = true{{.*}} -> tensor<1x1x1024xf16>
+// CHECK-NEXT: "tpu.Reshape"([[E]]) {{.*}} -> tensor<1x1024xf16>
+module @many attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x4160x1024xf16>) -> tensor<1x1024xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x4160x1024xf16>) -> tensor<1x4160x1024xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x4160x1024xf16>) -> tensor<1x4160x1024xf16> loc("a")
+    %2 = "tpu.Reduce"(%1, %n, %n) {axes = [1], keepdims = false, mode = "ReduceL2"} : (tensor<1x4160x1024xf16>, none, none) -> tensor<1x1024xf16> loc("b")
+    %3 = "tpu.Relu"(%2) : (tensor<1x1024xf16>) -> tensor<1x1024xf16> loc("c")
+    return %3 : tensor<1x1024xf16>
+  }
+}
+
+// -----
+
+// It just holds them.
+// CHECK-LABEL: module @most
+// CHECK: "tpu.Rearrange"{{.*}} -> tensor<1x1024x4096xf16>
+module @most attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x4096x1024xf16>) -> tensor<1x1x1024xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x4096x1024xf16>) -> tensor<1x4096x1024xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x4096x1024xf16>) -> tensor<1x4096x1024xf16> loc("a")
+    %2 = "tpu.Reduce"(%1, %n, %n) {axes = [1], keepdims = true, mode = "ReduceL2"} : (tensor<1x4096x1024xf16>, none, none) -> tensor<1x1x1024xf16> loc("b")
+    %3 = "tpu.Relu"(%2) : (tensor<1x1x1024xf16>) -> tensor<1x1x1024xf16> loc("c")
+    return %3 : tensor<1x1x1024xf16>
+  }
+}
+
+// -----
+
+// Not as many for each lane.
+// CHECK-LABEL: module @uneven
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: "tpu.Reduce"([[A]],
+module @uneven attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x4161x1024xf16>) -> tensor<1x1x1024xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x4161x1024xf16>) -> tensor<1x4161x1024xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x4161x1024xf16>) -> tensor<1x4161x1024xf16> loc("a")
+    %2 = "tpu.Reduce"(%1, %n, %n) {axes = [1], keepdims = true, mode = "ReduceL2"} : (tensor<1x4161x1024xf16>, none, none) -> tensor<1x1x1024xf16> loc("b")
+    %3 = "tpu.Relu"(%2) : (tensor<1x1x1024xf16>) -> tensor<1x1x1024xf16> loc("c")
+    return %3 : tensor<1x1x1024xf16>
+  }
+}
