@@ -62,6 +62,7 @@ PASSES: dict[str, PassLoader] = {
     "import-calibration-table": _lazy("calibration.import_table", "ImportCalibrationTablePass"),
     "init": _lazy("without_effect", "InitPass"),
     "join-heads": _lazy("join_heads", "JoinHeadsPass"),
+    "join-in-place": _lazy("join_in_place", "JoinInPlacePass"),
     "keep-lanes": _lazy("layer_group.keep_lanes", "KeepLanesPass"),
     "keep-planes": _lazy("keep_planes", "KeepPlanesPass"),
     "lane-moves": _lazy("lane_moves", "LaneMovesPass"),

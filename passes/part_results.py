@@ -1,6 +1,5 @@
 """The pass `part-results`."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,19 +11,17 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from xdsl_tpu.backend.chip import Chip
-from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import LAYER, layer_of, name_loc
 from xdsl_tpu.dialects.traits import InOutSameShape, SupportElementwise
-from xdsl_tpu.passes.address_assign.views import RESHAPES, view_of
+from xdsl_tpu.passes.address_assign.views import RESHAPES
 from xdsl_tpu.passes.graph import module_of, sole_producer, tensor_like
+from xdsl_tpu.passes.join_in_place import has_own_bytes, lies_side_by_side
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.window import WindowCosts
 from xdsl_tpu.passes.module_state import chip_of, cores_of
 from xdsl_tpu.passes.tensors import element_bytes, functions, required_name, shape_of, size_in_bytes
-
-UNIT = 4
-"""What addresses of parts are multiples of."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,9 @@ def _part(value: SSAValue) -> None:
     first = behind[-1].operands[0] if behind else value
     concat = sole_producer(first, tpu.ConcatOp)
     makers = [op for op in behind if not isinstance(op, RESHAPES)]
-    if concat is None or not _lies_side_by_side(concat, value, bool(makers)):
+    if concat is None or not lies_side_by_side(concat, element_bytes(value)):
+        return
+    if not makers and not all(map(has_own_bytes, concat.inputs)):
         return
     block = concat.parent
     assert isinstance(block, Block)
@@ -138,27 +137,6 @@ def _each_by_itself(value: SSAValue) -> Iterator[Operation]:
             return
         yield op
         value = op.operands[0]
-
-
-def _lies_side_by_side(concat: tpu.ConcatOp, value: SSAValue, is_made: bool) -> bool:
-    """Whether each operand of a Concat could be stored where it lies in `value`; `is_made` says
-    that something else makes the parts of that."""
-    shape, axis = shape_of(concat.output), concat.axis.value.data
-    if concat.do_relu.value.data or concat.multipliers is not None or math.prod(shape[:axis]) > 1:
-        return False
-    row = math.prod(shape[axis + 1 :]) * element_bytes(value)
-    starts = [shape_of(part)[axis] * row for part in concat.inputs[:-1]]
-    if any(size % UNIT for size in starts) or len(concat.inputs) < 2:
-        return False
-    return is_made or all(_has_own_bytes(part) for part in concat.inputs)
-
-
-def _has_own_bytes(value: SSAValue) -> bool:
-    """Whether something computes a value for one reader alone: inputs and weights lie elsewhere."""
-    given = not isinstance(value.owner, Operation) or isinstance(
-        value.owner, top.InputOp | top.WeightOp
-    )
-    return not given and value.has_one_use() and view_of(value) is None
 
 
 def _parts(func: FuncOp) -> Iterator[SSAValue]:

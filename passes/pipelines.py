@@ -225,6 +225,7 @@ _FINAL = (
     Step("layer-group", _grouped),
     Step("absorb-moves", _of_chip),
     Step("merge-moves", _of_chip),
+    Step("join-in-place"),
     Step("keep-lanes", _of_chip),
     Step("address-assign", _of_chip, required=True),
     Step("verify-addresses", _of_chip, checks=True),

@@ -203,11 +203,11 @@ def check_encoding(program: Program) -> None:
             assert (back.form, dict(back.fields)) == (command.form, fields)
 
 
-def final(case: Case, off: str = "") -> ModuleOp:
-    """The case behind the passes of the last stage, without the pass `off`."""
+def final(case: Case, *off: str) -> ModuleOp:
+    """The case behind the passes of the last stage, without those in `off`."""
     module = case.module()
     for step in STAGES["final"]:
-        if step != off:
+        if step not in off:
             make_pass(step, "").apply(make_context(), module)
     return module
 
