@@ -67,7 +67,7 @@ SUMMARIES: dict[str, str] = {
     "import-calibration-table": "Put the ranges of a calibration table into the types of top IR",
     "init": "Opens nothing",
     "join-heads": (
-    "Compute the products of narrow heads without softmax between them in one for all heads"
+        "Compute the products of narrow heads without softmax between them in one for all heads"
     ),
     "join-in-place": "Have what a Concat in DDR joins stored where it lies in the result",
     "keep-lanes": "Store what only other groups load lane by lane",

@@ -67,15 +67,13 @@ def row_size(op: RowNorm, shape: Sequence[int]) -> int:
     return math.prod(shape[axis:])
 
 
-def describe(
-    op: RowNorm | tpu.PixelNormOp, types: Types, plan: Rows, inner: int, chip: Chip
-) -> ElementWise:
-    """How a normalisation along the height or the rows of a tensor is computed.
+def describe(op: RowNorm | tpu.PixelNormOp, types: Types, plan: Rows, chip: Chip) -> ElementWise:
+    """How a normalisation along the rows of a tensor is computed.
 
-    `inner` elements lie between one and the next along the axis. The operands are x and whatever of
-    weight and bias there is, in every lane and with the size of the reduced axis.
+    The operands are x and whatever of weight and bias there is, in every lane and with the size of
+    the reduced axis.
     """
-    form, shape = Form.of(op), row_shape(plan, types, inner)
+    form, shape = Form.of(op), row_shape(plan, types, 1)
     if shape is not None and narrow_form.takes(shape, chip) and precision_of(op) is Precision.FAST:
         return _narrow(shape, form, types.out, chip)
     return in_f32(types, plan, form)

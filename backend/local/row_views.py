@@ -46,13 +46,6 @@ def reduction(op: Operation, chip: Chip) -> list[Viewed]:
     return [_seen(op, x, out, attributes) for x, out in zip(given, made, strict=True)]
 
 
-def pixel_norm(op: Operation, chip: Chip) -> list[Viewed]:
-    """A norm over the channels of N, C, .., which are rows of planes."""
-    shape = shape_of(op)
-    extent = shape[0], shape[1], math.prod(shape[2:])
-    return [_seen(op, plane, plane, {}) for plane in planes(extent, chip)]
-
-
 def row_norm(op: Operation, chip: Chip) -> tuple[Viewed]:
     """A norm of rows with one over each lane, in turn."""
     assert isinstance(op, RowNorm)

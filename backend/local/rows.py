@@ -67,19 +67,15 @@ def softmax(context: LocalContext) -> None:
 
 
 def norms(context: LocalContext) -> None:
-    """Emit a norm over what a lane holds of each row, or along the height; weight and bias are in
-    every lane."""
+    """Emit a norm over what a lane holds of each row; weight and bias are in every lane."""
     op = context.op
-    assert isinstance(op, norm.RowNorm | tpu.PixelNormOp)
-    x, chip = context.operand(0), context.chip
-    size, inner = x.tensor.shape[2], x.full.w
-    if not isinstance(op, tpu.PixelNormOp):
-        size, inner = norm.row_size(op, _shape(context)), 1
-    found = lines(x, size, inner, chip.eu(F32.bytes))
+    assert isinstance(op, norm.RowNorm)
+    x, chip, size = context.operand(0), context.chip, norm.row_size(op, _shape(context))
+    found = lines(x, size, 1, chip.eu(F32.bytes))
     given = [value for value in context.operands[1:3] if value is not None]
     types = Types(context.out.dtype, (x.dtype, *(value.dtype for value in given)))
     rows = [_parameter(context, value, found, size) for value in given]
-    _run(context, found, norm.describe(op, types, found.plan, inner, chip), [x.tensor, *rows])
+    _run(context, found, norm.describe(op, types, found.plan, chip), [x.tensor, *rows])
 
 
 def _parameter(context: LocalContext, value: LocalValue, found: Lines, size: int) -> LocalTensor:

@@ -147,8 +147,20 @@ class GroupNormOp(SameShape, LocalOp):
         check_elements(self, "bias", self.bias, shape[1])
         return (shape,)
 
+    def local_support(self, kind: GroupType) -> str | None:
+        shape, groups = self.shape_of(self.input), self.num_groups.value.data
+        if shape[1] != groups:
+            return f"groups of {shape[1] // groups} channels lie in several lanes"
+        return None if len(shape) in (3, 4) else f"its rank is {len(shape)}; only 3 and 4 are local"
+
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis in ("n", "c")
+
+    def channel_weights(self) -> tuple[int, ...]:
+        return (1, 2)
+
+    def lane_weights(self) -> tuple[int, ...]:
+        return (1, 2)
 
 
 @irdl_op_definition
@@ -172,11 +184,8 @@ class InstanceNormOp(SameShape, LocalOp):
 
 
 @irdl_op_definition
-class PixelNormOp(LocalOp):
-    """Normalisation over the channels at each position of N, C, ..
-
-    It is made of slices in which the channels are rows.
-    """
+class PixelNormOp(AlikeEverywhere, SameShape, LocalOp):
+    """Normalisation over the channels at each position of N, C, ..; parameters are rows."""
 
     name = "tpu.PixelNorm"
 
@@ -190,8 +199,12 @@ class PixelNormOp(LocalOp):
 
     traits = traits_def(Pure())
 
+    def local_support(self, kind: GroupType) -> str | None:
+        rank = len(self.shape_of(self.input))
+        return None if rank in (3, 4) else f"its rank is {rank}; only ranks 3 and 4 are local"
+
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
-        return axis != "h"
+        return axis != "c"
 
     def row_operands(self) -> tuple[int, ...]:
         return (1, 2)

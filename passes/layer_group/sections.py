@@ -41,7 +41,10 @@ KnownSections = dict[tuple[Operation, GroupType], tuple[Secs, ...]]
 def max_sections(
     ops: Sequence[Operation], kind: GroupType, chip: Chip, known: KnownSections | None = None
 ) -> Secs:
-    """The most sections along each axis that every result of the group allows."""
+    """The most sections along each axis that every result of the group allows.
+
+    Parts of the channels take parts of weights, too, where h cannot be cut: else weights stay.
+    """
     known = {} if known is None else known
     allowed: list[Secs] = []
     for op in ops:
@@ -51,7 +54,10 @@ def max_sections(
             found = tuple(_result_sections(op, result, kind, chip) for result in results)
             known[op, kind] = found
         allowed += found
-    return Secs(*map(min, zip(*allowed, strict=True)))
+    most = Secs(*map(min, zip(*allowed, strict=True)))
+    if most.h > 1 and any(isinstance(op, LocalGen) and op.channel_weights() for op in ops):
+        return most._replace(c=1)
+    return most
 
 
 def _result_sections(op: Operation, result: SSAValue, kind: GroupType, chip: Chip) -> Secs:
@@ -59,14 +65,9 @@ def _result_sections(op: Operation, result: SSAValue, kind: GroupType, chip: Chi
     size, bits = of_value(result, kind, chip.lanes), element_bits(result)
     possible = {
         "n": size.n,
-        "c": -(-size.c // chip.lanes) if _cuts_channels(op, kind) else 1,
+        "c": -(-size.c // chip.lanes) if op.shares_channels(kind) else 1,
         "d": size.d if kind is GroupType.THREE_D and bits > 4 else 1,
         "h": size.h,
         "w": size.w if bits > 4 and size.w * bits > MIN_ROW_BYTES * 8 else 1,
     }
     return Secs(**{a: possible[a] if a == "c" or op.may_split(a, kind) else 1 for a in AXES})
-
-
-def _cuts_channels(op: LocalGen, kind: GroupType) -> bool:
-    """Whether parts of the channels take parts of the operands, and of no weights."""
-    return op.shares_channels(kind) and not op.channel_weights()

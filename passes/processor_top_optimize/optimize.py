@@ -81,6 +81,7 @@ PATTERNS: PatternTable = {
         RemovePermute(),
         PermuteFuse(),
         pixel_norm.NormOfPixels(),
+        pixel_norm.SignalNorm(),
         shuffle_channel.PermuteToShuffleChannel(),
         matmul_output_transpose.ConvertMatMulWithOutputTranspose(),
         Permute5dSplit(),

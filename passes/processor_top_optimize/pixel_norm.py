@@ -43,6 +43,7 @@ class PixelNormToRows(RewritePattern):
 
     Channels lie over the lanes, and no unit adds numbers of different lanes: sums are of
     what one lane has. Turning them within local memory costs less than any of the ways around.
+    A signal that local memory does not hold twice stays, its parameters as rows (`SignalNorm`).
     """
 
     @op_type_rewrite_pattern
@@ -57,6 +58,11 @@ class PixelNormToRows(RewritePattern):
         ]
         given = zip((op.weight, op.bias), weights, strict=True)
         if any(made is None and not is_none(value) for value, made in given):
+            return
+        if _is_long(op, shape):
+            for weight in weights:
+                if weight is not None and shape_of(weight.output) != (1, 1, channels):
+                    rewriter.replace(weight, reshaped_weight(weight, (1, 1, channels)))
             return
         order, back = _orders(op, shape)
         turned = tuple(shape[axis] for axis in order)
@@ -81,6 +87,36 @@ class PixelNormToRows(RewritePattern):
             op.location, (norm.output,), result_types=[op.output.type], order=[*back]
         )
         rewriter.replace(op, [rows, norm, again])
+
+
+class SignalNorm(RewritePattern):
+    """Permute(LayerNorm(Permute(x) {0, 2, 1}) {axis = 2}) {0, 2, 1} -> PixelNorm(x): long signals.
+
+        1x512x12799 turned, normed and turned back  ->  "top.PixelNorm" : 1x512x12799
+
+    Groups have no slices in which channels and positions change places, and local memory does not
+    hold what is turned beside the whole. The kernel of the norm turns some positions at a time.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        norm = sole_producer(op.input, top.LayerNormOp)
+        rows = None if norm is None else sole_producer(norm.input, top.PermuteOp)
+        if norm is None or rows is None or not has_shapes(rows.input):
+            return
+        shape = shape_of(rows.input)
+        turned = ints(op.order) == ints(rows.order) == (0, 2, 1)
+        if not turned or norm.axis.value.data % 3 != 2 or not _is_long(op, shape):
+            return
+        rewriter.replace(
+            op,
+            top.PixelNormOp.make(
+                op.location,
+                (rows.input, norm.weight, norm.bias),
+                result_types=[op.output.type],
+                eps=norm.eps,
+            ),
+        )
 
 
 class NormOfPixels(RewritePattern):
@@ -125,11 +161,21 @@ def _orders(op: Operation, shape: Shape) -> tuple[Shape, Shape]:
     return (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
 
 
+def _is_long(op: Operation, shape: Shape) -> bool:
+    """Whether a signal fills more than half of local memory."""
+    return len(shape) == 3 and 2 * _lane_bytes(op, shape) > chip_of(module_of(op)).local_bytes
+
+
+def _lane_bytes(op: Operation, shape: Shape) -> int:
+    """Bytes that a lane has of N, C, .., with channels over the lanes."""
+    module = module_of(op)
+    width = _BYTES.get(float_format(module) or "F16", 2)
+    return shape[0] * -(-shape[1] // chip_of(module).lanes) * prod(shape[2:]) * width
+
+
 def _keeps_lines(op: Operation, shape: Shape) -> bool:
     """Whether channels and columns change places, and lines of pixels stay: where columns fill the
     lanes as well as all pixels do, or local memory does not hold what a block of layers has of the
     size of an image."""
-    module = module_of(op)
-    chip, width = chip_of(module), _BYTES.get(float_format(module) or "F16", 2)
-    lane = shape[0] * -(-shape[1] // chip.lanes) * prod(shape[2:]) * width
-    return shape[3] % chip.lanes == 0 or BLOCK * lane >= chip.local_bytes
+    chip = chip_of(module_of(op))
+    return shape[3] % chip.lanes == 0 or BLOCK * _lane_bytes(op, shape) >= chip.local_bytes

@@ -138,6 +138,27 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         layer_norm((1, 1, 1, 1, 2, 8), 5),
         "it is over axis 5; only axes 1 to 4 are local",
     ),
+    *(
+        (
+            f"group-norm-{len(shape)}d",
+            unary(tpu.GroupNormOp, shape, nones=4, eps=1e-5, num_groups=shape[1]),
+            f"its rank is {len(shape)}; only 3 and 4 are local",
+        )
+        for shape in ((2, 4), (1, 4, 2, 2, 2))
+    ),
+    (
+        "group-norm-pairs",
+        unary(tpu.GroupNormOp, (4, 8, 4), nones=4, eps=1e-5, num_groups=4),
+        "groups of 2 channels lie in several lanes",
+    ),
+    *(
+        (
+            f"pixel-norm-{len(shape)}d",
+            unary(tpu.PixelNormOp, shape, nones=4, eps=1e-5),
+            f"its rank is {len(shape)}; only ranks 3 and 4 are local",
+        )
+        for shape in ((2, 4), (1, 4, 2, 2, 2))
+    ),
     (
         "rms-norm",
         unary(tpu.RMSNormOp, (8,), nones=1, eps=1e-5),
@@ -402,6 +423,10 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("concat-w", concat(3, (2,) * 4, (2,) * 4)),
     ("layer-norm-1", layer_norm((4, 8), 1)),
     ("layer-norm-4", layer_norm((1, 1, 1, 2, 8), 4)),
+    ("group-norm-3d", unary(tpu.GroupNormOp, (2, 4, 8), nones=4, eps=1e-5, num_groups=4)),
+    ("group-norm-4d", unary(tpu.GroupNormOp, (2, 4, 8, 2), nones=4, eps=1e-5, num_groups=4)),
+    ("pixel-norm-3d", unary(tpu.PixelNormOp, (2, 4, 8), nones=4, eps=1e-5)),
+    ("pixel-norm-4d", unary(tpu.PixelNormOp, (2, 4, 8, 2), nones=4, eps=1e-5)),
     ("rms-norm-2d", unary(tpu.RMSNormOp, (4, 8), nones=1, eps=1e-5)),
     ("rms-norm-5d", unary(tpu.RMSNormOp, (1, 1, 2, 4, 8), nones=1, eps=1e-5)),
     ("permute-matrix", permute((1, 8, 4), [0, 2, 1])),

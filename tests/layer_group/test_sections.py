@@ -143,11 +143,12 @@ def test_rows_of_more_than_512_bytes_may_be_cut() -> None:
     assert max_sections([relu((1, 4, 8, 257))], NORMAL, CHIP).w == 257
 
 
-def test_c_may_be_cut_where_parts_take_parts_and_no_weights() -> None:
+def test_c_may_be_cut_where_parts_take_parts_and_weights_stay() -> None:
     norm = layer_norm((1, 3136, 96), 2)
     assert max_sections([norm], NORMAL, CHIP) == Secs(c=49)
     assert max_sections([pool((1, 256, 8, 8), 2, 2)], NORMAL, CHIP).c == 4
     assert max_sections([conv((1, 256, 8, 8), 256, 3, 1, 1)], NORMAL, CHIP).c == 1
+    assert max_sections([conv((1, 256, 1, 8), 256, 1, 1, 0)], NORMAL, CHIP).c == 4
     assert max_sections([matmul((4, 256, 96), (1, 96, 96))], NORMAL, CHIP) == Secs(n=4, c=4)
     turned = matmul((4, 256, 256), (4, 256, 256), left_transpose=True)
     assert max_sections([turned], NORMAL, CHIP).c == 1

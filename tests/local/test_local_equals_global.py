@@ -205,6 +205,17 @@ def over_roots(case: Case) -> None:
     case.op("tpu.RMSNorm", operands, {"eps": "1.0e-5 : f64"}, "y", (2, 70, 48))
 
 
+def of_channels(op: str, parameters: tuple[int, ...], **attributes: str) -> Build:
+    """A norm with a weight and a bias for each channel."""
+
+    def build(case: Case) -> None:
+        given = [case.weight(name, parameters, 0.5) for name in ("w", "b")]
+        operands = [case.input("x", SHAPE), *given, NONE, NONE]
+        case.op(f"tpu.{op}", operands, {"eps": "1.0e-5 : f64", **attributes}, "y", SHAPE)
+
+    return build
+
+
 def probable(axis: int) -> Build:
     """A softmax of scores of some size."""
 
@@ -261,6 +272,7 @@ CASES: Mapping[str, Build] = {
         is_inversed="false",
     ),
     "tpu.Div": binary("Div"),
+    "tpu.GroupNorm": of_channels("GroupNorm", (1, 70, 1, 1), num_groups="70 : i64"),
     "tpu.LayerNorm": normalised,
     "tpu.LeakyRelu": unary("LeakyRelu", alpha="0.1 : f64"),
     "tpu.LogicalAnd": chosen("LogicalAnd", SHAPE, SHAPE),
@@ -276,6 +288,7 @@ CASES: Mapping[str, Build] = {
     "tpu.Mul stretched": binary("Mul", (2, 70, 1, 1)),
     "tpu.MulConst": unary("MulConst", const_val="0.7 : f64"),
     "tpu.PReluOp": sloped,
+    "tpu.PixelNorm": of_channels("PixelNorm", (1, 1, 1, 70)),
     "tpu.Pool1D": pooled_lines,
     "tpu.Pool2D Max": pooled("Max"),
     "tpu.Pool2D Avg": pooled("Avg"),

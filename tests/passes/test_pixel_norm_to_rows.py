@@ -5,8 +5,12 @@ from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.passes.tensors import shape_of
 
 LARGE = (1, 6, 128, 129)
+
+LONGEST = 65536
+"""As many numbers of 16 bits fill half of a lane."""
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 3, 5), (2, 6, 7), (1, 6, 2, 3, 4)])
@@ -40,3 +44,32 @@ def test_columns_that_fill_the_lanes_take_the_place_of_channels(columns: int) ->
     y = net.op(top.PixelNormOp, "y", (x, net.weight("w", 6), net.none), eps=1e-6)
     after = assert_same_numbers(net.module(y), "processor-top-optimize")
     assert [ints(one.order) for one in ops_of(after, top.PermuteOp)] == [(0, 3, 2, 1)] * 2
+
+
+@pytest.mark.parametrize("given", ["both", "none"])
+def test_a_long_signal_is_normed_as_it_lies(given: str) -> None:
+    """Local memory does not hold it beside its rows."""
+    net, channels = Net(), 130
+    size = LONGEST // 3 + 1
+    weights = [net.weight(name, channels) if given == "both" else net.none for name in "wb"]
+    rows = net.op(top.PermuteOp, "rows", (net.input("x", 1, channels, size),), order=[0, 2, 1])
+    norm = {"axis": 2, "eps": 1e-6, "normalized_shape": [channels]}
+    normed = net.op(top.LayerNormOp, "n", (rows, *weights), **norm)
+    y = net.op(top.PermuteOp, "y", (normed,), order=[0, 2, 1])
+    after = assert_same_numbers(net.module(y), "processor-top-optimize")
+    assert kinds(after) == ["PixelNorm"]
+
+
+@pytest.mark.parametrize(
+    ("longer", "found"), [(0, ["Permute", "LayerNorm", "Permute"]), (1, ["PixelNorm"])]
+)
+def test_a_signal_stays_where_it_fills_more_than_half_of_local_memory(
+    longer: int, found: list[str]
+) -> None:
+    net = Net()
+    x = net.input("x", 1, 6, LONGEST + longer)
+    y = net.op(top.PixelNormOp, "y", (x, net.weight("w", 1, 6, 1), net.none), eps=1e-6)
+    after = assert_same_numbers(net.module(y), "processor-top-optimize")
+    assert kinds(after) == found
+    (weight,) = ops_of(after, top.WeightOp)
+    assert shape_of(weight.output) == (1, 1, 6)
