@@ -71,7 +71,7 @@ class PoolByLines(RewritePattern):
 
 def _separable(op: Pool) -> Windows | None:
     """The windows of a pool of images whose two dimensions can be pooled one by one."""
-    if not has_shapes(op.input, op.output) or not op.keepdims.value.data:
+    if not has_shapes(op.input, op.output):
         return None
     if op.ceil_mode is not None and op.ceil_mode.value.data:
         return None
@@ -142,7 +142,7 @@ def _in_steps(op: Pool, steps: Sequence[Windows]) -> list[Operation]:
         pool.strides = I64_ARRAY.encode([one.stride for one in windows])
         pool.pads = I64_ARRAY.encode(pads_of(windows))
         if not is_last:
-            pool.do_relu = BOOL.convert(False)
+            pool.do_relu, pool.keepdims = BOOL.convert(False), BOOL.convert(True)
         made.append(pool)
         value = pool.output
     return made

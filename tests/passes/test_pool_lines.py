@@ -16,10 +16,11 @@ def kernels(
     strides: Sizes = (1, 1),
     pads: Sizes = (0, 0, 0, 0),
     relu: bool = False,
+    keepdims: bool = True,
 ) -> list[Sizes]:
     net = Net()
     window = {"kernel_shape": [*kernel], "strides": [*strides], "pads": [*pads]}
-    y = net.op(kind, "y", (net.input("x", *shape),), do_relu=relu, **window)
+    y = net.op(kind, "y", (net.input("x", *shape),), do_relu=relu, keepdims=keepdims, **window)
     after = assert_same_numbers(net.module(y), "processor-top-optimize")
     return [ints(one.kernel_shape) for one in ops_of(after, kind)]
 
@@ -29,6 +30,7 @@ def test_whole_images(kind: type[top.AvgPoolOp] | type[top.MaxPoolOp]) -> None:
     assert kernels(kind, (2, 5, 14, 13), (14, 13), relu=True) == [(14, 1), (1, 13)]
     assert kernels(kind, (1, 5, 32, 20), (32, 20)) == [(8, 1), (4, 1), (1, 20)]
     assert kernels(kind, (1, 5, 17, 20), (17, 20)) == [(17, 1), (1, 20)]
+    assert kernels(kind, (1, 5, 17, 20), (17, 20), keepdims=False) == [(17, 1), (1, 20)]
 
 
 def test_windows_that_overlap_or_lie_apart() -> None:

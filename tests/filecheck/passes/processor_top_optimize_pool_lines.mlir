@@ -12,6 +12,18 @@ func.func @whole(%arg0: tensor<1x96x14x14xf32>) -> tensor<1x96x1x1xf32> {
 
 // -----
 
+// What is left of the last one may have no place for them.
+// CHECK-LABEL: func.func @flat
+// CHECK: "top.AvgPool"{{.*}}keepdims = true, kernel_shape = [14, 1]{{.*}} -> tensor<1x96x1x14xf32>
+// CHECK-NEXT: "top.AvgPool"{{.*}}keepdims = false, kernel_shape = [1, 14]{{.*}} -> tensor<1x96xf32>
+func.func @flat(%arg0: tensor<1x96x14x14xf32>) -> tensor<1x96xf32> {
+  %x = "top.Input"(%arg0) : (tensor<1x96x14x14xf32>) -> tensor<1x96x14x14xf32> loc("x")
+  %y = "top.AvgPool"(%x) {keepdims = false, kernel_shape = [14, 14], strides = [1, 1], pads = [0, 0, 0, 0]} : (tensor<1x96x14x14xf32>) -> tensor<1x96xf32> loc("y")
+  return %y : tensor<1x96xf32>
+}
+
+// -----
+
 // Several lines of a tall one come first.
 // CHECK-LABEL: func.func @tall
 // CHECK: "top.AvgPool"{{.*}}kernel_shape = [12, 1]{{.*}}strides = [12, 1]{{.*}} -> tensor<1x32x8x40xf32>
