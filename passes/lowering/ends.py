@@ -5,7 +5,7 @@
 It decides what a number beyond f16 may become: its largest, if all that reads it is bounded.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from xdsl.ir import Operation, SSAValue
 
@@ -36,45 +36,72 @@ BOUNDED = (
 """Functions that give the same for 65504 as for anything beyond."""
 
 
+Kind = Callable[[Operation], bool]
+
+
+class _Where:
+    """Whether all that reads a value is an `end`, or `carries` its numbers to such; each op of a
+    function that does not change meanwhile is asked once."""
+
+    def __init__(self, end: Kind, carries: Kind) -> None:
+        self._end, self._carries = end, carries
+        self._known: dict[Operation, bool] = {}
+
+    def leads(self, value: SSAValue) -> bool:
+        """The answer for a value."""
+        return all_readers(value, self._is_fine)
+
+    def _is_fine(self, user: Operation) -> bool:
+        if self._end(user):
+            return True
+        return self._carries(user) and self._answer(user)
+
+    def _answer(self, op: Operation) -> bool:
+        """Readers are asked before what they read: sums follow each other through a network, which
+        may be deeper than calls may be."""
+        waiting = [op]
+        while waiting:
+            first = waiting[-1]
+            behind = [] if first in self._known else list(self._open(first))
+            if behind:
+                waiting += behind
+                continue
+            waiting.pop()
+            if first not in self._known:
+                read = [result for result in first.results if result.first_use is not None]
+                self._known[first] = bool(read) and all(map(self.leads, read))
+        return self._known[op]
+
+    def _open(self, op: Operation) -> Iterator[Operation]:
+        """The readers of an op of which nothing is known yet."""
+        for user in (use.operation for result in op.results for use in result.uses):
+            if not self._end(user) and self._carries(user) and user not in self._known:
+                yield user
+
+
 class Ends:
     """Answers about the values of a function that does not change meanwhile, each found once."""
 
     def __init__(self) -> None:
-        self._bounded: dict[Operation, bool] = {}
-        self._added: dict[Operation, bool] = {}
+        self._bounds = _Where(
+            lambda op: isinstance(op, BOUNDED),
+            lambda op: isinstance(op, CARRIERS) and is_float_op(op),
+        )
+        self._adds = _Where(
+            is_sum, lambda op: isinstance(op, (*MOVES, *CHOICES)) and is_float_op(op)
+        )
 
     def is_bounded(self, value: SSAValue) -> bool:
         """Whether all that reads a value is bounded, or carries its numbers to what is."""
-        return all_readers(value, self._bounds)
+        return self._bounds.leads(value)
 
     def is_added(self, value: SSAValue) -> bool:
         """Whether all that reads a value is a sum, or moves its numbers to one."""
-        return all_readers(value, self._adds)
+        return self._adds.leads(value)
 
     def is_mask(self, value: SSAValue) -> bool:
         """Whether a value is added to what only bounded functions read."""
         return self.is_bounded(value) and self.is_added(value)
-
-    def _bounds(self, user: Operation) -> bool:
-        if isinstance(user, BOUNDED):
-            return True
-        carries = isinstance(user, CARRIERS) and is_float_op(user)
-        return carries and self._of_results(user, self._bounded, self.is_bounded)
-
-    def _adds(self, user: Operation) -> bool:
-        if is_sum(user):
-            return True
-        carries = isinstance(user, (*MOVES, *CHOICES)) and is_float_op(user)
-        return carries and self._of_results(user, self._added, self.is_added)
-
-    @staticmethod
-    def _of_results(
-        op: Operation, known: dict[Operation, bool], holds_for: Callable[[SSAValue], bool]
-    ) -> bool:
-        if op not in known:
-            read = [result for result in op.results if result.first_use is not None]
-            known[op] = bool(read) and all(map(holds_for, read))
-        return known[op]
 
 
 def bounded_names(ops: Iterable[Operation]) -> frozenset[str]:
