@@ -38,9 +38,9 @@ class PlaceValuesPass(ModulePass):
     written so that as many values as possible, by their bytes, need not leave local memory, and
     come and go in long runs; where nothing is gained they stay as they are. Where that leaves lanes
     empty, parts of what is linked may fill them, and what lies between is stored. A matrix for each
-    head is written for each window where the scores can then be seen as products see them, if
-    loading that takes less than half of what is gained. `chip` is a name or a `.toml` description,
-    by default `module.chip`.
+    head is written for each window where the scores can then be seen as products see them, and a
+    row of a mask for each head, if that takes less than half of what is gained. `chip` is a name or
+    a `.toml` description, by default `module.chip`.
 
     With `in_lanes` small values may change their lanes within local memory (`lane-moves`), so that
     an op that its neighbours' lanes do not suit can have its own:

@@ -78,6 +78,30 @@ func.func @windows(%q: tensor<16x4x49x32xf16>, %k: tensor<16x4x32x49xf16>, %v: t
   return %3 : tensor<16x4x49x32xf16>
 }
 
+// A mask for each of 16 sequences is repeated for the heads of each.
+// CHECK-LABEL: func.func @masks
+// CHECK: %[[MASK:[0-9]+]] = "tpu.Tile"({{.*}}tile = [1, 4, 1, 1]{{.*}} -> tensor<16x4x1x49xf16>
+// CHECK: %[[SEEN:[0-9]+]] = "tpu.Reshape"(%[[MASK]]) {{.*}} -> tensor<64x1x49xf16>
+// CHECK: "tpu.Add"({{.*}}, %[[SEEN]]) {{.*}} -> tensor<64x49x49xf16>
+func.func @masks(%q: tensor<16x4x49x32xf16>, %k: tensor<16x4x32x49xf16>, %m: tensor<16x1x1x49xf16>) -> tensor<16x4x49x49xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %0 = "tpu.MatMul"(%q, %k, %none, %none, %none) : (tensor<16x4x49x32xf16>, tensor<16x4x32x49xf16>, none, none, none) -> tensor<16x4x49x49xf16> loc("scores")
+  %1 = "tpu.Add"(%0, %m) {do_relu = false} : (tensor<16x4x49x49xf16>, tensor<16x1x1x49xf16>) -> tensor<16x4x49x49xf16> loc("sum")
+  %2 = "tpu.Softmax"(%1, %none, %none, %none, %none, %none) {axis = 3 : si32} : (tensor<16x4x49x49xf16>, none, none, none, none, none) -> tensor<16x4x49x49xf16> loc("probable")
+  return %2 : tensor<16x4x49x49xf16>
+}
+
+// Matrices that are computed are not.
+// CHECK-LABEL: func.func @matrices
+// CHECK-NOT: "tpu.Tile"
+func.func @matrices(%q: tensor<16x4x49x32xf16>, %k: tensor<16x4x32x49xf16>, %m: tensor<16x1x49x49xf16>) -> tensor<16x4x49x49xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %0 = "tpu.MatMul"(%q, %k, %none, %none, %none) : (tensor<16x4x49x32xf16>, tensor<16x4x32x49xf16>, none, none, none) -> tensor<16x4x49x49xf16> loc("scores")
+  %1 = "tpu.Add"(%0, %m) {do_relu = false} : (tensor<16x4x49x49xf16>, tensor<16x1x49x49xf16>) -> tensor<16x4x49x49xf16> loc("sum")
+  %2 = "tpu.Softmax"(%1, %none, %none, %none, %none, %none) {axis = 3 : si32} : (tensor<16x4x49x49xf16>, none, none, none, none, none) -> tensor<16x4x49x49xf16> loc("probable")
+  return %2 : tensor<16x4x49x49xf16>
+}
+
 // A row that all rows have in common can be seen in any way: it lies there once.
 // CHECK-LABEL: func.func @common
 // CHECK: "top.Weight"() : () -> tensor<1x1x{{(1x)?}}49xf16>
