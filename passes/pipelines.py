@@ -175,6 +175,7 @@ _TOP = (
     Step("drop-unit-dims"),
     Step("canonicalize"),
     Step("extra-optimize"),
+    Step("canonicalize"),
     Step("pack-weights", _packed),
 )
 

@@ -8,6 +8,7 @@ from tests.passes.semantics import Net, assert_same_numbers, kinds, ops_of
 from xdsl.ir import SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.pipelines import STAGES
 from xdsl_tpu.passes.tensors import shape_of
 
 CANONICALIZE = "canonicalize"
@@ -180,3 +181,16 @@ def test_factors_stay_with_few_scores_or_a_shift(keys: int, shift: float) -> Non
     net = Net()
     after = assert_same_numbers(net.module(scores(net, 6, keys, shift)), OPTIMIZE)
     assert kinds(after) == ["MulConst", "MatMul", "Conv"]
+
+
+def test_what_equal_ops_hid_is_found_once_they_are_one() -> None:
+    """The rows and their length are of two Permutes that do the same."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 2, 5, 3, 8),))
+    one, two = (net.op(top.PermuteOp, name, (x,), order=[0, 2, 1, 3]) for name in ("p", "q"))
+    length = net.op(top.ReduceOp, "r", (one,), axes=[3], keepdims=True, mode="ReduceL2")
+    guarded = net.op(top.ClipOp, "c", (length,), min=1e-12, max=3e38)
+    module = net.module(net.op(top.DivOp, "y", (two, guarded)))
+    assert "RMSNorm" not in kinds(assert_same_numbers(module, "canonicalize,extra-optimize"))
+    after = assert_same_numbers(module, ",".join(STAGES["top"]))
+    assert kinds(after) == ["Abs", "Permute", "RMSNorm", "MulConst"]
