@@ -1,10 +1,14 @@
 """One channel, loaded or computed, that an op needs in every lane (adaptive norms' modulation)."""
 
+from collections.abc import Sequence
+
 import pytest
 from tests.kernels.harness import Case
 from tests.local import groups
 from tests.local.groups import run_grouped
+from xdsl.ir import Operation
 
+from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.passes.layer_group.values import Secs
 
@@ -40,6 +44,11 @@ def test_one_channel_reaches_every_lane(
     run_grouped(modulated(kind, 2, channels, plane), GroupType.NORMAL, secs)
 
 
+def _none_marked(ops: Sequence[Operation]) -> list[top.WeightOp]:
+    """As before `layer-group` marks any."""
+    return []
+
+
 @pytest.mark.parametrize("marked", [True, False])
 @pytest.mark.parametrize("kind", ["f32", "f16"])
 @pytest.mark.parametrize("secs", [Secs(), Secs(c=2), Secs(h=3), Secs(c=2, h=2)], ids=str)
@@ -48,7 +57,7 @@ def test_a_weight_of_one_channel_reaches_every_lane(
 ) -> None:
     """Loaded slice by slice, or, as passes before `layer-group` see it, whole."""
     if not marked:
-        monkeypatch.setattr(groups, "mark_split_weights", lambda ops: [])
+        monkeypatch.setattr(groups, "mark_split_weights", _none_marked)
     case, shape, row = Case(kind, 6), (1, 197, 48), (1, 1, 48)
     product = case.op("tpu.Mul", [case.input("x", shape), case.weight("w", row)], {}, "p", shape)
     case.op("tpu.Add", [product, case.weight("b", row)], {}, "out", shape)
