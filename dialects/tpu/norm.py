@@ -200,8 +200,13 @@ class PixelNormOp(AlikeEverywhere, SameShape, LocalOp):
     traits = traits_def(Pure())
 
     def local_support(self, kind: GroupType) -> str | None:
-        rank = len(self.shape_of(self.input))
-        return None if rank in (3, 4) else f"its rank is {rank}; only ranks 3 and 4 are local"
+        shape = self.shape_of(self.input)
+        if len(shape) not in (3, 4):
+            return f"its rank is {len(shape)}; only ranks 3 and 4 are local"
+        given = [self.shape_of(one) for one in (self.weight, self.bias) if not is_none(one)]
+        if any(one[-1] != shape[1] for one in given):
+            return "its parameters are no rows"
+        return None
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis != "c"

@@ -43,7 +43,7 @@ class PixelNormToRows(RewritePattern):
 
     Channels lie over the lanes, and no unit adds numbers of different lanes: sums are of
     what one lane has. Turning them within local memory costs less than any of the ways around.
-    A signal that local memory does not hold twice stays, its parameters as rows (`SignalNorm`).
+    A long signal stays, its parameters as rows (`SignalNorm`).
     """
 
     @op_type_rewrite_pattern
@@ -95,19 +95,16 @@ class SignalNorm(RewritePattern):
         1x512x12799 turned, normed and turned back  ->  "top.PixelNorm" : 1x512x12799
 
     Groups have no slices in which channels and positions change places, and local memory does not
-    hold what is turned beside the whole. The kernel of the norm turns some positions at a time.
+    hold what a block of layers has of the whole. The kernel of the norm turns some positions at a
+    time.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
-        norm = sole_producer(op.input, top.LayerNormOp)
-        rows = None if norm is None else sole_producer(norm.input, top.PermuteOp)
-        if norm is None or rows is None or not has_shapes(rows.input):
+        found = _normed_rows(op, ((0, 2, 1), (0, 2, 1)))
+        if found is None or not _is_long(op, shape_of(found[0].input)):
             return
-        shape = shape_of(rows.input)
-        turned = ints(op.order) == ints(rows.order) == (0, 2, 1)
-        if not turned or norm.axis.value.data % 3 != 2 or not _is_long(op, shape):
-            return
+        rows, norm = found
         rewriter.replace(
             op,
             top.PixelNormOp.make(
@@ -128,15 +125,10 @@ class NormOfPixels(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
-        norm = sole_producer(op.input, top.LayerNormOp)
-        rows = None if norm is None else sole_producer(norm.input, top.PermuteOp)
-        if norm is None or rows is None or not has_shapes(rows.input):
+        found = _normed_rows(op, (_TO_THE_END, _TO_THE_FRONT))
+        if found is None or not _keeps_lines(op, shape := shape_of(found[0].input)):
             return
-        if ints(op.order) != _TO_THE_FRONT or ints(rows.order) != _TO_THE_END:
-            return
-        shape = shape_of(rows.input)
-        if norm.axis.value.data % len(shape) != len(shape) - 1 or not _keeps_lines(op, shape):
-            return
+        rows, norm = found
         turned = tuple(shape[axis] for axis in _EXCHANGED)
         made = [
             rebuilt(
@@ -153,6 +145,20 @@ class NormOfPixels(RewritePattern):
         rewriter.replace(op, [*made, last])
 
 
+def _normed_rows(
+    op: top.PermuteOp, orders: tuple[Shape, Shape]
+) -> tuple[top.PermuteOp, top.LayerNormOp] | None:
+    """What makes rows and norms each by itself, where `op` turns them back: `orders` are those of
+    both Permutes."""
+    norm = sole_producer(op.input, top.LayerNormOp)
+    rows = None if norm is None else sole_producer(norm.input, top.PermuteOp)
+    if norm is None or rows is None or not has_shapes(rows.input):
+        return None
+    rank = len(shape_of(rows.input))
+    alike = (ints(rows.order), ints(op.order)) == orders and norm.axis.value.data % rank == rank - 1
+    return (rows, norm) if alike else None
+
+
 def _orders(op: Operation, shape: Shape) -> tuple[Shape, Shape]:
     """How an image is turned to rows of channels, and back."""
     rank = len(shape)
@@ -162,8 +168,12 @@ def _orders(op: Operation, shape: Shape) -> tuple[Shape, Shape]:
 
 
 def _is_long(op: Operation, shape: Shape) -> bool:
-    """Whether a signal fills more than half of local memory."""
-    return len(shape) == 3 and 2 * _lane_bytes(op, shape) > chip_of(module_of(op)).local_bytes
+    """Whether it is a signal, of which local memory does not hold what a block of layers has."""
+    return len(shape) == 3 and _fills(op, shape)
+
+
+def _fills(op: Operation, shape: Shape) -> bool:
+    return BLOCK * _lane_bytes(op, shape) >= chip_of(module_of(op)).local_bytes
 
 
 def _lane_bytes(op: Operation, shape: Shape) -> int:
@@ -177,5 +187,4 @@ def _keeps_lines(op: Operation, shape: Shape) -> bool:
     """Whether channels and columns change places, and lines of pixels stay: where columns fill the
     lanes as well as all pixels do, or local memory does not hold what a block of layers has of the
     size of an image."""
-    chip = chip_of(module_of(op))
-    return shape[3] % chip.lanes == 0 or BLOCK * _lane_bytes(op, shape) >= chip.local_bytes
+    return shape[3] % chip_of(module_of(op)).lanes == 0 or _fills(op, shape)

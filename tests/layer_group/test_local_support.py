@@ -159,6 +159,14 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         )
         for shape in ((2, 4), (1, 4, 2, 2, 2))
     ),
+    *(
+        (
+            f"pixel-norm-{which}",
+            made(tpu.PixelNormOp, ((1, 4, 8), *given), (1, 4, 8), nones=3, eps=1e-5),
+            "its parameters are no rows",
+        )
+        for which, given in (("weight", ((1, 4, 1),)), ("shorter", ((1, 1, 3),)))
+    ),
     (
         "rms-norm",
         unary(tpu.RMSNormOp, (8,), nones=1, eps=1e-5),
@@ -426,6 +434,10 @@ LOCAL: list[tuple[str, NamedOp]] = [
     ("group-norm-3d", unary(tpu.GroupNormOp, (2, 4, 8), nones=4, eps=1e-5, num_groups=4)),
     ("group-norm-4d", unary(tpu.GroupNormOp, (2, 4, 8, 2), nones=4, eps=1e-5, num_groups=4)),
     ("pixel-norm-3d", unary(tpu.PixelNormOp, (2, 4, 8), nones=4, eps=1e-5)),
+    (
+        "pixel-norm-rows",
+        made(tpu.PixelNormOp, ((1, 4, 8), (1, 1, 4), (4,)), (1, 4, 8), nones=2, eps=1e-5),
+    ),
     ("pixel-norm-4d", unary(tpu.PixelNormOp, (2, 4, 8, 2), nones=4, eps=1e-5)),
     ("rms-norm-2d", unary(tpu.RMSNormOp, (4, 8), nones=1, eps=1e-5)),
     ("rms-norm-5d", unary(tpu.RMSNormOp, (1, 1, 2, 4, 8), nones=1, eps=1e-5)),

@@ -9,8 +9,8 @@ from xdsl_tpu.passes.tensors import shape_of
 
 LARGE = (1, 6, 128, 129)
 
-LONGEST = 65536
-"""As many numbers of 16 bits fill half of a lane."""
+LONGEST = 16383
+"""Eight times as many numbers of 16 bits, and eight more, fill a lane."""
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 3, 5), (2, 6, 7), (1, 6, 2, 3, 4)])
@@ -48,7 +48,7 @@ def test_columns_that_fill_the_lanes_take_the_place_of_channels(columns: int) ->
 
 @pytest.mark.parametrize("given", ["both", "none"])
 def test_a_long_signal_is_normed_as_it_lies(given: str) -> None:
-    """Local memory does not hold it beside its rows."""
+    """Local memory does not hold what a block of layers has of it."""
     net, channels = Net(), 130
     size = LONGEST // 3 + 1
     weights = [net.weight(name, channels) if given == "both" else net.none for name in "wb"]
@@ -63,7 +63,7 @@ def test_a_long_signal_is_normed_as_it_lies(given: str) -> None:
 @pytest.mark.parametrize(
     ("longer", "found"), [(0, ["Permute", "LayerNorm", "Permute"]), (1, ["PixelNorm"])]
 )
-def test_a_signal_stays_where_it_fills_more_than_half_of_local_memory(
+def test_a_signal_stays_where_it_fills_an_eighth_of_local_memory(
     longer: int, found: list[str]
 ) -> None:
     net = Net()
