@@ -83,3 +83,5 @@ def _orient(module: ModuleOp, exchange: Exchange, chip: Chip) -> None:
             labels = network.labels()
             if any(labels):
                 Rewriting(network, labels, Names(module)).run()
+                # A result may have the range of what it is moved from: the same to a digit.
+                func.update_function_type()

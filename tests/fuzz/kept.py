@@ -271,4 +271,23 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         (),
         "INT8",
     ),
+    "a result that has the range of what it is moved from": (
+        Recipe(
+            ((1, 4, 9, 4), (1, 4, 9, 4)),
+            (
+                Step(
+                    "Einsum",
+                    (1, Weight((9, 1, 4))),
+                    (1, 4, 9, 1),
+                    {"equation": "nchw,hkw->nchk"},
+                ),
+                Step("LogSoftmax", (0,), (1, 4, 9, 4), {"axis": 1}),
+                Step("Relu", (3,), (1, 4, 9, 4)),
+                Step("Relu", (4,), (1, 4, 9, 4)),
+                Step("Mul", (5, 0), (1, 4, 9, 4)),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
 }

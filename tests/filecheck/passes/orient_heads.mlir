@@ -49,3 +49,19 @@ func.func @other_ranks(%arg_x: tensor<25x3x8xf32>) -> tensor<25x3x8xf32> {
 // CHECK: "top.Permute"
 // CHECK-NEXT: "top.Relu"
 // CHECK-NEXT: "top.Permute"
+
+// -----
+
+// A result that becomes what it was moved from has that one's calibrated range.
+func.func @range_of_the_result(%arg_x: tensor<1x25x3x8xf32>) -> tensor<1x25x3x8x!quant.calibrated<f32<0.0:4.0>>> {
+  %x = "top.Input"(%arg_x) : (tensor<1x25x3x8xf32>) -> tensor<1x25x3x8x!quant.calibrated<f32<-4.1:4.1>>> loc("x")
+  %h = "top.Permute"(%x) {order = [0, 2, 1, 3]} : (tensor<1x25x3x8x!quant.calibrated<f32<-4.1:4.1>>>) -> tensor<1x3x25x8x!quant.calibrated<f32<-4.1:4.1>>> loc("h")
+  %r = "top.Relu"(%h) : (tensor<1x3x25x8x!quant.calibrated<f32<-4.1:4.1>>>) -> tensor<1x3x25x8x!quant.calibrated<f32<0.0:4.1>>> loc("r")
+  %y = "top.Permute"(%r) {order = [0, 2, 1, 3]} : (tensor<1x3x25x8x!quant.calibrated<f32<0.0:4.1>>>) -> tensor<1x25x3x8x!quant.calibrated<f32<0.0:4.0>>> loc("y")
+  return %y : tensor<1x25x3x8x!quant.calibrated<f32<0.0:4.0>>>
+}
+
+// CHECK-LABEL: func.func @range_of_the_result
+// CHECK-SAME: -> tensor<1x25x3x8x!quant.calibrated<f32<0.000000e+00:4.100000e+00>>>
+// CHECK: [[R:%.*]] = "top.Relu"
+// CHECK-NEXT: return [[R]]
