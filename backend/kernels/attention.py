@@ -64,7 +64,6 @@ def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
     heads, kv_heads, depth = (a.value.data for a in (op.q_head, op.kv_head, op.dim))
     width = v.elements // (batch * keys * kv_heads)
     mask = context.optional(op.mask)
-    ranges = () if op.key_ranges is None else ints(op.key_ranges)
     major = (0,) * 4 if op.head_major is None else ints(op.head_major)
     turned = [bool(flag) for flag in major]
     problem = Problem(
@@ -73,12 +72,18 @@ def describe(context: KernelContext, op: "tpu.FAttentionOp") -> Problem:
         Heads(v.address, v.dtype, batch, keys, kv_heads, width, turned[2]),
         Heads(out.address, out.dtype, batch, rows, heads, width, turned[3]),
         op.scale.value.data,
-        None if mask is None else _mask(mask, (batch, heads, rows, keys), where(op)),
-        tuple((a, b, c, d) for a, b, c, d in zip(*(ranges[i::4] for i in range(4)), strict=True)),
+        None if mask is None else _mask(mask, (batch, heads, rows, keys), op),
+        ranges_of(op),
         *mixes_of(op),
         precision=precision_of(op),
     )
     return _stacked(problem)
+
+
+def ranges_of(op: "tpu.FAttentionOp") -> tuple[tuple[int, int, int, int], ...]:
+    """Which keys rows see, of each `RANGE_ROWS` of them."""
+    ranges = () if op.key_ranges is None else ints(op.key_ranges)
+    return tuple((a, b, c, d) for a, b, c, d in zip(*(ranges[i::4] for i in range(4)), strict=True))
 
 
 def mixes_of(op: "tpu.FAttentionOp") -> tuple[Mix | None, Mix | None]:
@@ -103,10 +108,12 @@ def _stacked(problem: Problem) -> Problem:
     return replace(problem, q=rows(q), out=rows(problem.out), ranges=())
 
 
-def _mask(value: DdrValue, full: Shape4, place: str) -> Mask:
+def _mask(value: DdrValue, full: Shape4, op: "tpu.FAttentionOp") -> Mask:
     shape = (1,) * (4 - len(value.shape)) + value.shape
+    if op.has_mask_by_row:
+        shape = (shape[0], shape[2], shape[1], shape[3])
     if shape[3] != full[3] or any(n not in (1, m) for n, m in zip(shape, full, strict=True)):
-        raise TpuError(f"{place}: a mask of shape {value.shape} does not spread over {full}")
+        raise TpuError(f"{where(op)}: a mask of shape {value.shape} does not spread over {full}")
     by = [0 if n == 1 else s for n, s in zip(shape, contiguous_strides(shape), strict=True)]
     return Mask(value.address, value.dtype, by[0], by[1], by[2])
 

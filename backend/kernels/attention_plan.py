@@ -283,7 +283,7 @@ class Room:
         once = problem.k.heads <= tiling.heads and problem.q.batches == 1 and not online
         self.q = tiles(2, problem.q, rows, queries)
         self.out = tiles(2, problem.out, rows, queries)
-        self.mask = several(2, mask_bytes(problem, tiling, chip))
+        self.mask = several(2, 0 if problem.held else mask_bytes(problem, tiling, chip))
         self.k, self.v = (
             tiles(1 if once else 2, part, keys, tiling.heads) for part in (problem.k, problem.v)
         )
@@ -304,8 +304,8 @@ class Room:
         f32 = problem.dtype is DType.F32
         turned = aligned_bytes(chip, (tiling.heads, depth, 1, keys), DType.F32)
         self.turned = memory.take(turned if f32 else 0)
-        wide = mask_bytes(problem, tiling, chip, DType.F32) if widens_mask(problem) else 0
-        self.wide_mask = memory.take(wide)
+        changed = mask_bytes(problem, tiling, chip, problem.scores) if changes_mask(problem) else 0
+        self.changed_mask = memory.take(changed)
         self.tables = several(2, TABLE_BYTES)
 
 
@@ -325,9 +325,11 @@ def spreads_values(problem: Problem, tiling: Tiling) -> bool:
     return beside > 1 and not problem.v.head_major
 
 
-def widens_mask(problem: Problem) -> bool:
-    """Whether the mask must be brought to the type of the scores."""
-    return problem.mask is not None and problem.mask.dtype is not problem.scores
+def changes_mask(problem: Problem) -> bool:
+    """Whether what is made of the mask lies elsewhere: in another type, or because others read it
+    where it is."""
+    mask = problem.mask
+    return mask is not None and (problem.held or mask.dtype is not problem.scores)
 
 
 def mask_bytes(problem: Problem, tiling: Tiling, chip: Chip, dtype: DType | None = None) -> int:

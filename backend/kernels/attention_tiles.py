@@ -10,9 +10,9 @@ from xdsl_tpu.backend.kernels.attention_plan import (
     Room,
     Step,
     Tiling,
+    changes_mask,
     spreads_values,
     steps,
-    widens_mask,
 )
 from xdsl_tpu.backend.kernels.attention_products import (
     Keys,
@@ -114,11 +114,11 @@ class Layer(ABC):
         return Piece(step.heads.start * group, step.heads.size * group)
 
     def _score_mask(self, step: Step) -> LocalTensor:
-        """The mask in the type of the scores."""
+        """The mask in the type and the unit of the scores."""
         mask = self.mask(step)
-        if not widens_mask(self.problem):
+        if not changes_mask(self.problem):
             return mask
-        return aligned(self.chip, self._at.wide_mask, mask.shape, self._score)
+        return aligned(self.chip, self._at.changed_mask, mask.shape, self._score)
 
     @abstractmethod
     def load(self, step: Step) -> None:
@@ -136,10 +136,11 @@ class Layer(ABC):
             q = self.problem.q
             self._spread(self.queries(step), self._at.q_slots, q, self._factors[0])
         if self.problem.mask is not None and step.masked.size:
-            mask = self._score_mask(step)
-            if widens_mask(self.problem):
-                self.e.cast(mask, self.mask(step))
-            self.e.arith(Arith.MAX, mask, mask, _LOWEST_MASK[self._score])
+            given, mask = self.mask(step), self._score_mask(step)
+            if given.dtype is not mask.dtype:
+                self.e.cast(mask, given)
+                given = mask
+            self.e.arith(Arith.MAX, mask, given, _LOWEST_MASK[self._score])
             self.e.arith(Arith.MUL, mask, mask, LOG2_E)
         together = cut(self.heads(step).size, self.tiling.together)
         for number, heads in self.e.alike(list(enumerate(together))):

@@ -1,16 +1,23 @@
 """`tpu.FAttention` in a layer group: queries, keys, values and result stay in local memory."""
 
 from xdsl_tpu.backend.emitter import Emitter
-from xdsl_tpu.backend.kernels.attention import mixes_of
+from xdsl_tpu.backend.kernels.attention import mixes_of, ranges_of
 from xdsl_tpu.backend.kernels.attention_choice import choose
-from xdsl_tpu.backend.kernels.attention_plan import Heads, Problem, Step, Tiling, room_bytes
+from xdsl_tpu.backend.kernels.attention_plan import (
+    Heads,
+    Mask,
+    Problem,
+    Step,
+    Tiling,
+    room_bytes,
+)
 from xdsl_tpu.backend.kernels.attention_tiles import Layer
 from xdsl_tpu.backend.kernels.support import LocalMemory, where
 from xdsl_tpu.backend.kernels.tiling import Piece
 from xdsl_tpu.backend.local.context import LocalContext
 from xdsl_tpu.backend.tensor import LocalTensor, aligned, strided
 from xdsl_tpu.dialects import tpu
-from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
+from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.precision import precision_of
 
 
@@ -31,6 +38,7 @@ def attention(context: LocalContext) -> None:
     memory = LocalMemory(context.chip, [(start, start + size)])
     layer = _Held(context.emitter, memory, problem, tiling)
     layer.lies = (*(context.operand(index).tensor for index in range(3)), context.out.tensor)
+    layer.mask_lies = _mask(context)
     layer.prepare()
     for step in layer.steps:
         layer.compute(step)
@@ -43,6 +51,7 @@ def _describe(context: LocalContext, op: "tpu.FAttentionOp") -> Problem:
         return Heads(0, value.dtype, value.shape[0], value.shape[1], count, columns)
 
     q, k, v = (context.operand(index).tensor for index in range(3))
+    mask = _mask(context)
     queries, kept = op.q_head.value.data, op.kv_head.value.data
     width = v.shape[2] * v.shape[3] // kept
     return Problem(
@@ -51,12 +60,17 @@ def _describe(context: LocalContext, op: "tpu.FAttentionOp") -> Problem:
         heads(v, kept, width),
         heads(context.out.tensor, queries, width),
         op.scale.value.data,
-        None,
-        (),
+        None if mask is None else Mask(0, mask.dtype, 0, 0, op.mk.value.data),
+        ranges_of(op),
         *mixes_of(op),
         precision=precision_of(op),
         held=True,
     )
+
+
+def _mask(context: LocalContext) -> LocalTensor | None:
+    mask = context.optional(3)
+    return None if mask is None else mask.tensor
 
 
 class _Held(Layer):
@@ -70,6 +84,10 @@ class _Held(Layer):
         shapes = ((one.batches, one.rows, 1, one.heads * one.columns) for one in of)
         self.lies = tuple(aligned(self.chip, 0, shape, problem.dtype) for shape in shapes)
         """Queries, keys, values and result; until it is said elsewhere, all at the beginning."""
+        self.mask_lies: LocalTensor | None = None
+        if problem.mask is not None:
+            shape = (1, problem.q.rows, 1, problem.k.rows)
+            self.mask_lies = aligned(self.chip, 0, shape, problem.mask.dtype)
 
     def queries(self, step: Step) -> LocalTensor:
         return self._part(self.lies[0], self.problem.q, step, step.rows)
@@ -84,7 +102,11 @@ class _Held(Layer):
         return self._part(self.lies[3], self.problem.out, step, step.rows)
 
     def mask(self, step: Step) -> LocalTensor:
-        raise NoKernel(f"a mask of {step.masked.size} keys has no form in local memory")
+        assert self.mask_lies is not None
+        first = self.mask_lies.at(0, g=step.rows.start // self.chip.lanes)
+        address = first + step.masked.start * self.mask_lies.dtype.bytes
+        shape = (1, step.rows.size, 1, step.masked.size)
+        return strided(address, shape, self.mask_lies.strides, self.mask_lies.dtype)
 
     def load(self, step: Step) -> None:
         """Everything is there."""

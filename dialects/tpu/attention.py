@@ -87,7 +87,8 @@ class FAttentionOp(AlikeEverywhere, LocalOp, ScoresOp):
     Queries are [batch, mq, q_head, dim], keys [batch, mk, kv_head, dim], values [batch, mk,
     kv_head, any], in any shape of as many elements; the result is [batch, mq, q_head, any].
     Neighbouring heads of queries share one of keys and values. The mask spreads over
-    [batch, q_head, mq, mk].
+    [batch, q_head, mq, mk]; with `mask_by_row` it is [1, mq, 1, mk], the same for all heads of all
+    images, and its rows lie where those of queries do.
 
     `head_major` says of queries, keys, values and result whether (1) they are [batch, heads, rows,
     elements] instead. `key_ranges` has four numbers for each 64 rows of queries: the first key
@@ -105,14 +106,17 @@ class FAttentionOp(AlikeEverywhere, LocalOp, ScoresOp):
     head_major = opt_attr_def(I64_ARRAY)
     mix_scores = opt_attr_def(F64_ARRAY)
     mix_shares = opt_attr_def(F64_ARRAY)
+    mask_by_row = opt_attr_def(BOOL)
 
     def local_support(self, kind: GroupType) -> str | None:
         """Rows lie over the lanes, and all heads of a row in its lane."""
-        if not is_none(self.mask):
-            return "its mask would lie over the lanes by heads, not by rows"
         if self.head_major is not None and any(ints(self.head_major)):
             return "its heads would lie over the lanes, not its rows"
         batch, rows, keys = (one.value.data for one in (self.batch, self.mq, self.mk))
+        mask = None if is_none(self.mask) else known_shape(self.mask.type)
+        by_row = self.has_mask_by_row and mask == (1, rows, 1, keys)
+        if not is_none(self.mask) and not by_row:
+            return "its mask would not lie over the lanes by rows"
         for value, count in (
             (self.queries, rows),
             (self.keys, keys),
@@ -124,6 +128,11 @@ class FAttentionOp(AlikeEverywhere, LocalOp, ScoresOp):
                 seen = "unknown" if shape is None else dims(shape)
                 return f"rows of {seen} are not its second dimension: {count} in {batch} images"
         return None
+
+    @property
+    def has_mask_by_row(self) -> bool:
+        """Whether the rows of its mask lie where those of queries do."""
+        return self.mask_by_row is not None and bool(self.mask_by_row.value.data)
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis == "n"

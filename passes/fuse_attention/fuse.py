@@ -102,7 +102,8 @@ def _built(found: Attention, none: SSAValue) -> tuple[list[Operation], tpu.FAtte
             (found.values, _sizes(found, found.heads // shared, found.keys, found.width)),
         )
     ]
-    mask, ranges = _mask(found, ops), _ranges(found)
+    mask, by_row = _mask(found, ops)
+    ranges = _ranges(found)
     tokens = _wants_tokens(found)
     sizes = _sizes(found, found.heads, found.rows, found.width)
     shape = [sizes[axis] for axis in (TOKENS if tokens else HEADS_FIRST)]
@@ -122,6 +123,7 @@ def _built(found: Attention, none: SSAValue) -> tuple[list[Operation], tpu.FAtte
         head_major=tuple(int(flag) for flag in major) if any(major) else None,
         mix_scores=found.scores.mix,
         mix_shares=found.mix_shares,
+        mask_by_row=by_row or None,
     )
     ops.append(fused)
     value = fused.output
@@ -182,11 +184,15 @@ def _operand(
     return ops[-1].results[0], major
 
 
-def _mask(found: Attention, ops: list[Operation]) -> SSAValue | None:
-    """The mask over batch, heads, rows and keys."""
+def _mask(found: Attention, ops: list[Operation]) -> tuple[SSAValue | None, bool]:
+    """The mask over batch, heads, rows and keys; or (True) with its rows where queries have them,
+    if it is one for all heads."""
     mask, factor = found.scores.mask, found.scores.mask_factor
     if mask is None or found.mask_shape is None:
-        return None
+        return None, False
+    *lead, rows, keys = found.mask_shape
+    by_row = rows > 1 and all(size == 1 for size in lead)
+    shape = (1, rows, 1, keys) if by_row else found.mask_shape
     name = derived_name(found.product, "_mask")
     if factor != 1:
         ops.append(
@@ -195,10 +201,10 @@ def _mask(found: Attention, ops: list[Operation]) -> SSAValue | None:
             )
         )
         mask = ops[-1].results[0]
-    if (1,) * (4 - len(shape_of(mask))) + shape_of(mask) != found.mask_shape:
-        ops.append(reshape(name, mask, found.mask_shape))
+    if (1,) * (4 - len(shape_of(mask))) + shape_of(mask) != shape:
+        ops.append(reshape(name, mask, shape))
         mask = ops[-1].results[0]
-    return mask
+    return mask, by_row
 
 
 def _ranges(found: Attention) -> tuple[int, ...] | None:

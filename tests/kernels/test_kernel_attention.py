@@ -38,6 +38,7 @@ class Attention:
     head_major: tuple[int, ...] = (0, 0, 0, 0)
     mix_scores: bool = False
     mix_shares: bool = False
+    mask_by_row: bool = False
 
     def case(self, kind: str = "f16") -> Case:
         case = Case(kind)
@@ -46,12 +47,19 @@ class Attention:
         k = case.input("k", self._shape(1, self.keys, kv_heads, self.depth))
         v = case.input("v", self._shape(2, self.keys, kv_heads, width))
         mask = "none" if self.mask is None else case.input("mask", self.mask)
+        out = self._shape(3, self.rows, self.heads, width)
+        case.op("tpu.FAttention", [q, k, v, mask, "none"], self.attributes(kv_heads), "y", out)
+        return case
+
+    def attributes(self, kv_heads: int) -> dict[str, str]:
         numbers = {"batch": self.batch, "q_head": self.heads, "kv_head": kv_heads}
         numbers |= {"dim": self.depth, "mq": self.rows, "mk": self.keys}
         attributes = {name: f"{value} : i64" for name, value in numbers.items()}
         attributes["scale"] = f"{self.scale or self.depth**-0.5:.6e} : f64"
         if self.ranges:
             attributes["key_ranges"] = f"[{', '.join(map(str, self.ranges))}]"
+        if self.mask_by_row:
+            attributes["mask_by_row"] = "true"
         if any(self.head_major):
             attributes["head_major"] = f"[{', '.join(map(str, self.head_major))}]"
         for number, name in enumerate(("mix_scores", "mix_shares")):
@@ -59,9 +67,7 @@ class Attention:
                 mix = np.random.default_rng(number).standard_normal((self.heads + 1) * self.heads)
                 numbers = ", ".join(f"{n:.6e} : f64" for n in mix / 2)
                 attributes[name] = f"[{numbers}]"
-        out = self._shape(3, self.rows, self.heads, width)
-        case.op("tpu.FAttention", [q, k, v, mask, "none"], attributes, "y", out)
-        return case
+        return attributes
 
     def _shape(self, which: int, rows: int, heads: int, columns: int) -> Shape:
         if self.head_major[which]:
@@ -98,6 +104,9 @@ FORMS = {
     "mask for all heads": Attention(70, 100, 32, heads=4, mask=(1, 1, 70, 100)),
     "mask of each head": Attention(70, 100, 32, heads=4, mask=(4, 70, 100)),
     "mask of each batch": Attention(20, 40, 32, heads=2, batch=3, mask=(3, 1, 20, 40)),
+    "mask by rows": Attention(
+        70, 100, 32, heads=4, batch=2, mask=(1, 70, 1, 100), mask_by_row=True
+    ),
     "mask of keys": Attention(70, 100, 32, heads=4, batch=2, mask=(2, 1, 1, 100)),
 }
 

@@ -64,7 +64,12 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
     (
         "attention-with-a-mask",
         attention((1, 8, 2, 16), mask=(1, 1, 8, 8)),
-        "its mask would lie over the lanes by heads, not by rows",
+        "its mask would not lie over the lanes by rows",
+    ),
+    (
+        "attention-with-a-mask-of-one-row",
+        attention((1, 8, 2, 16), mask=(1, 1, 1, 8), mask_by_row=True),
+        "its mask would not lie over the lanes by rows",
     ),
     (
         "attention-with-heads-first",
@@ -461,6 +466,10 @@ LOCAL: list[tuple[str, NamedOp]] = [
         made(tpu.RopeOp, [(1, 3, 8, 32), (1, 3, 1, 32), (1, 3, 1, 32)], (1, 3, 8, 32)),
     ),
     ("attention", attention((1, 8, 2, 16))),
+    (
+        "attention-with-a-mask-by-row",
+        attention((1, 8, 2, 16), mask=(1, 8, 1, 8), mask_by_row=True),
+    ),
     ("best-of-rank-3", best((1, 4, 8))),
     ("best-of-rank-4", best((1, 4, 3, 8))),
     ("attention-of-rank-3", attention((1, 8, 32))),

@@ -89,6 +89,8 @@ def blockwise_attention(call: Call) -> Array:
     queries = matrices(0, rows, heads)
     key, value = (matrices(index, keys, kv_heads) for index in (1, 2))
     mask = call.optional(3)
+    if mask is not None and call.has("mask_by_row") and call.flag("mask_by_row"):
+        mask = mask.swapaxes(1, 2)
     masks = None if mask is None else np.broadcast_to(mask, (batch, heads, rows, keys))
     shared = np.arange(heads) * kv_heads // heads
     out = np.empty((batch, rows, heads, value.shape[-1]), np.float32)

@@ -21,8 +21,29 @@ func.func @attention(%arg0: tensor<1x6x4x8xf16>, %arg1: tensor<1x10x4x8xf16>, %a
 
 // CHECK-LABEL: func.func @attention
 // CHECK-NOT: tpu.MatMul
-// CHECK: "tpu.FAttention"(%1, %2, %3, %4, %0) {{.*}}kv_head = 4 : i64{{.*}}mk = 10 : i64, mq = 6 : i64, q_head = 4 : i64, scale = 2.5{{.*}}-> tensor<1x6x4x8xf16>
+// CHECK: [[MASK:%.*]] = "tpu.Reshape"(%4{{.*}} -> tensor<1x6x1x10xf16>
+// CHECK: "tpu.FAttention"(%1, %2, %3, [[MASK]], %0) {{.*}}kv_head = 4 : i64{{.*}}mask_by_row = true{{.*}}mk = 10 : i64, mq = 6 : i64, q_head = 4 : i64, scale = 2.5{{.*}}-> tensor<1x6x4x8xf16>
 // CHECK-NOT: tpu.Softmax
+
+// -----
+
+// A mask of each head keeps its form.
+func.func @mask_of_heads(%arg0: tensor<1x4x6x8xf16>, %arg1: tensor<1x4x6x6xf16>) -> tensor<1x4x6x8xf16> {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<1x4x6x8xf16>) -> tensor<1x4x6x8xf16>
+  %2 = "top.Input"(%arg1) : (tensor<1x4x6x6xf16>) -> tensor<1x4x6x6xf16>
+  %3 = "tpu.MatMul"(%1, %1, %0, %0, %0) {right_transpose = true} : (tensor<1x4x6x8xf16>, tensor<1x4x6x8xf16>, none, none, none) -> tensor<1x4x6x6xf16>
+  %4 = "tpu.Add"(%3, %2) : (tensor<1x4x6x6xf16>, tensor<1x4x6x6xf16>) -> tensor<1x4x6x6xf16>
+  %5 = "tpu.Softmax"(%4, %0, %0, %0, %0, %0) {axis = 3 : si32} : (tensor<1x4x6x6xf16>, none, none, none, none, none) -> tensor<1x4x6x6xf16>
+  %6 = "tpu.MatMul"(%5, %1, %0, %0, %0) : (tensor<1x4x6x6xf16>, tensor<1x4x6x8xf16>, none, none, none) -> tensor<1x4x6x8xf16>
+  return %6 : tensor<1x4x6x8xf16>
+}
+
+// CHECK-LABEL: func.func @mask_of_heads
+// CHECK-NOT: mask_by_row
+// CHECK: "tpu.FAttention"({{.*}}, %2, %0)
+// CHECK-NOT: mask_by_row
+// CHECK: return
 
 // -----
 
