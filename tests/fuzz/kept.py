@@ -290,4 +290,22 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         (),
         "INT8",
     ),
+    "cubic to one line": (
+        Recipe(
+            ((1, 1, 2, 3),),
+            (
+                Step(
+                    "Resize",
+                    (0, None, None, Weight((4,), "ints", (1, 1, 1, 6))),
+                    (1, 1, 1, 6),
+                    {
+                        "mode": "cubic",
+                        "coordinate_transformation_mode": "pytorch_half_pixel",
+                        "cubic_coeff_a": -0.75,
+                    },
+                ),
+            ),
+        ),
+        (),
+    ),
 }

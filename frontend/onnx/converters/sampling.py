@@ -53,7 +53,7 @@ def positions(how: Sampling, old: int, new: int, scale: float) -> Positions:
         step = (how.end - how.start) * (old - 1) / (new - 1)
         return how.start * (old - 1) + index * step
     if kind == "pytorch_half_pixel" and new == 1:
-        return np.full(1, -0.5)
+        return np.zeros(1)
     if kind == "half_pixel_symmetric":
         adjusted = new / (scale * old)
         offset = old / 2 * (1 - adjusted)
