@@ -1,6 +1,7 @@
 """The tiles of a fused attention: what is computed of each, wherever its operands come from."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from xdsl_tpu.backend.emitter import Arith, Emitter
 from xdsl_tpu.backend.kernels.attention_plan import (
@@ -92,8 +93,8 @@ class Layer(ABC):
 
     @abstractmethod
     def mask(self, step: Step) -> LocalTensor:
-        """What is added to the scores of the keys that are masked: (heads or 1, rows, 1, keys),
-        the same for all rows in each lane where the mask does not depend on them."""
+        """What is added to the scores of the keys that are masked: (heads or 1, rows, 1, keys). Of
+        a mask that does not depend on rows the one row, in the lanes of rows or in the first."""
 
     def prepare(self) -> None:
         """What all steps need."""
@@ -136,15 +137,23 @@ class Layer(ABC):
             q = self.problem.q
             self._spread(self.queries(step), self._at.q_slots, q, self._factors[0])
         if self.problem.mask is not None and step.masked.size:
-            given, mask = self.mask(step), self._score_mask(step)
-            if given.dtype is not mask.dtype:
-                self.e.cast(mask, given)
-                given = mask
-            self.e.arith(Arith.MAX, mask, given, _LOWEST_MASK[self._score])
-            self.e.arith(Arith.MUL, mask, mask, LOG2_E)
+            self._change_mask(step)
         together = cut(self.heads(step).size, self.tiling.together)
         for number, heads in self.e.alike(list(enumerate(together))):
             self._heads(step, heads, number)
+
+    def _change_mask(self, step: Step) -> None:
+        """The mask in the type and the unit of the scores, one row of it in all lanes."""
+        given, mask = self.mask(step), self._score_mask(step)
+        if given.dtype is not mask.dtype:
+            self.e.cast(mask, given)
+            given = mask
+        self.e.arith(Arith.MAX, mask, given, _LOWEST_MASK[self._score])
+        self.e.arith(Arith.MUL, mask, mask, LOG2_E)
+        lanes = min(self.chip.lanes, step.rows.size)
+        if mask.shape[1] == 1 < lanes:
+            _, _, h, w = mask.shape
+            self.e.lane_broadcast(replace(mask, shape=(1, lanes, h, w)), mask)
 
     def _spread_keys(self, step: Step) -> None:
         p = self.problem

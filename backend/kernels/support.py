@@ -126,11 +126,12 @@ class LocalMemory:
             self._free, self._reserve = free, reserve
 
     def find(self, size: int) -> int | None:
-        """Reserve `size` bytes per lane; None when no piece is large enough."""
+        """Reserve `size` bytes per lane; None when no piece is large enough. Nothing is found where
+        nothing is free, too."""
         size = align(size, self.chip.eu_bytes)
         index = fitting(self._free, size)
         if index is None:
-            return None
+            return None if size else 0
         start, end = self._free[index]
         self._free[index] = (start + size, end)
         self.taken.append((start, start + size))

@@ -60,12 +60,19 @@ def _describe(context: LocalContext, op: "tpu.FAttentionOp") -> Problem:
         heads(v, kept, width),
         heads(context.out.tensor, queries, width),
         op.scale.value.data,
-        None if mask is None else Mask(0, mask.dtype, 0, 0, op.mk.value.data),
+        None if mask is None else _steps_of(mask),
         ranges_of(op),
         *mixes_of(op),
         precision=precision_of(op),
         held=True,
     )
+
+
+def _steps_of(mask: LocalTensor) -> Mask:
+    """Where it repeats; it lies where it lies, whatever the strides are."""
+    images, rows, _, keys = mask.shape
+    by_batch = images > 1 and rows * keys
+    return Mask(0, mask.dtype, by_batch, 0, keys if rows > 1 else 0)
 
 
 def _mask(context: LocalContext) -> LocalTensor | None:
@@ -85,9 +92,10 @@ class _Held(Layer):
         self.lies = tuple(aligned(self.chip, 0, shape, problem.dtype) for shape in shapes)
         """Queries, keys, values and result; until it is said elsewhere, all at the beginning."""
         self.mask_lies: LocalTensor | None = None
-        if problem.mask is not None:
-            shape = (1, problem.q.rows, 1, problem.k.rows)
-            self.mask_lies = aligned(self.chip, 0, shape, problem.mask.dtype)
+        if (mask := problem.mask) is not None:
+            images = problem.q.batches if mask.by_batch else 1
+            shape = (images, problem.q.rows if mask.by_row else 1, 1, problem.k.rows)
+            self.mask_lies = aligned(self.chip, 0, shape, mask.dtype)
 
     def queries(self, step: Step) -> LocalTensor:
         return self._part(self.lies[0], self.problem.q, step, step.rows)
@@ -102,11 +110,14 @@ class _Held(Layer):
         return self._part(self.lies[3], self.problem.out, step, step.rows)
 
     def mask(self, step: Step) -> LocalTensor:
-        assert self.mask_lies is not None
-        first = self.mask_lies.at(0, g=step.rows.start // self.chip.lanes)
-        address = first + step.masked.start * self.mask_lies.dtype.bytes
-        shape = (1, step.rows.size, 1, step.masked.size)
-        return strided(address, shape, self.mask_lies.strides, self.mask_lies.dtype)
+        lies, mask = self.mask_lies, self.problem.mask
+        assert lies is not None
+        assert mask is not None
+        image = step.batch if mask.by_batch else 0
+        first = lies.at(image, g=step.rows.start // self.chip.lanes if mask.by_row else 0)
+        address = first + step.masked.start * lies.dtype.bytes
+        shape = (1, step.rows.size if mask.by_row else 1, 1, step.masked.size)
+        return strided(address, shape, lies.strides, lies.dtype)
 
     def load(self, step: Step) -> None:
         """Everything is there."""

@@ -12,6 +12,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tpu.dialects.attrs import (
     BOOL,
@@ -24,7 +25,7 @@ from xdsl_tpu.dialects.attrs import (
 )
 from xdsl_tpu.dialects.base import RANKED, is_none
 from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range
-from xdsl_tpu.dialects.interfaces.shape import dims, known_shape
+from xdsl_tpu.dialects.interfaces.shape import Shape, dims, known_shape
 from xdsl_tpu.dialects.language_models import (
     EqualHeads,
     GatedDeltaRule,
@@ -87,8 +88,8 @@ class FAttentionOp(AlikeEverywhere, LocalOp, ScoresOp):
     Queries are [batch, mq, q_head, dim], keys [batch, mk, kv_head, dim], values [batch, mk,
     kv_head, any], in any shape of as many elements; the result is [batch, mq, q_head, any].
     Neighbouring heads of queries share one of keys and values. The mask spreads over
-    [batch, q_head, mq, mk]; with `mask_by_row` it is [1, mq, 1, mk], the same for all heads of all
-    images, and its rows lie where those of queries do.
+    [batch, q_head, mq, mk]; with `mask_by_row` it spreads over [batch, mq, 1, mk], is the same for
+    all heads, and its rows lie where those of queries do.
 
     `head_major` says of queries, keys, values and result whether (1) they are [batch, heads, rows,
     elements] instead. `key_ranges` has four numbers for each 64 rows of queries: the first key
@@ -108,14 +109,21 @@ class FAttentionOp(AlikeEverywhere, LocalOp, ScoresOp):
     mix_shares = opt_attr_def(F64_ARRAY)
     mask_by_row = opt_attr_def(BOOL)
 
+    def verify_(self) -> None:
+        super().verify_()
+        shape = self._mask_shape()
+        if self.has_mask_by_row and shape is not None and not self._is_by_row(shape):
+            whole = (self.batch.value.data, self.mq.value.data, 1, self.mk.value.data)
+            raise VerifyException(
+                f"a mask by row of shape {dims(shape)} does not spread over {dims(whole)}"
+            )
+
     def local_support(self, kind: GroupType) -> str | None:
         """Rows lie over the lanes, and all heads of a row in its lane."""
         if self.head_major is not None and any(ints(self.head_major)):
             return "its heads would lie over the lanes, not its rows"
         batch, rows, keys = (one.value.data for one in (self.batch, self.mq, self.mk))
-        mask = None if is_none(self.mask) else known_shape(self.mask.type)
-        by_row = self.has_mask_by_row and mask == (1, rows, 1, keys)
-        if not is_none(self.mask) and not by_row:
+        if not is_none(self.mask) and not self._is_by_row(self._mask_shape() or ()):
             return "its mask would not lie over the lanes by rows"
         for value, count in (
             (self.queries, rows),
@@ -128,6 +136,15 @@ class FAttentionOp(AlikeEverywhere, LocalOp, ScoresOp):
                 seen = "unknown" if shape is None else dims(shape)
                 return f"rows of {seen} are not its second dimension: {count} in {batch} images"
         return None
+
+    def _mask_shape(self) -> Shape | None:
+        return None if is_none(self.mask) else known_shape(self.mask.type)
+
+    def _is_by_row(self, shape: Shape) -> bool:
+        """Whether rows of a mask lie where those of queries do; one row for all is nowhere else."""
+        batch, rows, keys = (one.value.data for one in (self.batch, self.mq, self.mk))
+        heights = {1, rows} if self.has_mask_by_row else {1}
+        return shape in {(images, height, 1, keys) for images in (1, batch) for height in heights}
 
     @property
     def has_mask_by_row(self) -> bool:

@@ -1,5 +1,6 @@
 """Expand and Tile: Reshapes and the fewest Tiles."""
 
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
@@ -129,13 +130,14 @@ class TileAfterReader(RewritePattern):
                 kept = [axis for axis in range(len(source)) if single or axis not in reduced]
                 shape = [1 if axis in reduced else source[axis] for axis in kept]
                 repeated = [counts[axis] for axis in kept]
-            elif user.has_trait(ElementwiseUnary) and op.output.has_one_use():
+            elif _reads_one(user) and op.output.has_one_use():
                 shape, repeated = source, counts
             else:
                 continue
             name = name_loc(derived_name(user, "_r_once"))
             kind = tensor_like(user.results[0], shape)
-            once = rebuilt(user, operands=(op.input,), result_types=[kind], location=name)
+            operands = (op.input, *user.operands[1:])
+            once = rebuilt(user, operands=operands, result_types=[kind], location=name)
             tile = top.TileOp.make(
                 user.location,
                 once.results,
@@ -178,6 +180,13 @@ class TileStretchedByReader(RewritePattern):
                 rewriter.notify_op_modified(user)
         if not op.output.uses:
             rewriter.erase(op)
+
+
+def _reads_one(op: Operation) -> bool:
+    """Whether a result's elements are made of one tensor's, each by itself."""
+    if op.has_trait(ElementwiseUnary):
+        return True
+    return isinstance(op, top.WhereOp) and is_none(op.tbrn) and is_none(op.fbrn)
 
 
 def _counts(op: top.TileOp) -> tuple[int, ...] | None:

@@ -186,13 +186,13 @@ def _operand(
 
 def _mask(found: Attention, ops: list[Operation]) -> tuple[SSAValue | None, bool]:
     """The mask over batch, heads, rows and keys; or (True) with its rows where queries have them,
-    if it is one for all heads."""
+    if it has some and is the same for all heads."""
     mask, factor = found.scores.mask, found.scores.mask_factor
     if mask is None or found.mask_shape is None:
         return None, False
-    *lead, rows, keys = found.mask_shape
-    by_row = rows > 1 and all(size == 1 for size in lead)
-    shape = (1, rows, 1, keys) if by_row else found.mask_shape
+    batch, heads, rows, keys = found.mask_shape
+    by_row = rows > 1 and heads == 1
+    shape = (batch, rows, 1, keys) if by_row else found.mask_shape
     name = derived_name(found.product, "_mask")
     if factor != 1:
         ops.append(

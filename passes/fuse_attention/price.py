@@ -35,10 +35,12 @@ class Prices:
     def is_faster(self, found: Attention) -> bool:
         """Whether one op is done before its parts are.
 
-        That must hold with the products in front and behind, too, where the scores of a head fit
-        the chip: its parts can be in one group with those, for which less is moved. A group whose
-        computations alone take longer than the op settles it. Windows of one lane group of rows and
-        keys are not measured: groups take many of them at once, in fewer commands than the op.
+        That must hold with the products in front and those behind, the feed-forward part among
+        them, where the scores of a head fit the chip: its parts can be in one group with those, for
+        which less is moved, and the op leaves more memory for their weights to be loaded ahead. A
+        group whose computations alone take longer than the op settles it. Windows of one lane
+        group of rows and keys are not measured: groups take many of them at once, in fewer
+        commands than the op.
         """
         if max(found.rows, found.keys) <= self._chip.lanes:
             return False
@@ -95,33 +97,63 @@ def _is_grouped(module: ModuleOp) -> bool:
 def _cut_out(found: Attention, around: bool) -> ModuleOp:
     """A network that is nothing but the attention, from where its operands come from.
 
-    With `around`, the products with weights before and behind belong to it.
+    With `around`, the products with weights before and behind belong to it, up to the end of the
+    feed-forward part if there is one.
     """
-    last = _last(found.product, around)
+    last = _last(found.product)
     border = [found.queries.value, found.key.value, found.values.value]
     if found.scores.by_head is not None:
         border[0] = found.scores.product.input
     if around:
         border = [_before_product(value) for value in border]
+        last = _end_of_feed_forward(last) or _product_behind(last)
     if found.scores.mask is not None:
         border.append(found.scores.mask)
-    return cut_out(_between(last, border), "attention")
+    ops = _between(last, border)
+    return cut_out(_made_of(border, ops) if around else ops, "attention")
 
 
 _MOVES = (tpu.ReshapeOp, tpu.PermuteOp, tpu.SqueezeOp, tpu.UnsqueezeOp, tpu.SliceOp)
 
 
-def _last(product: tpu.MatMulOp, around: bool) -> Operation:
-    """The last of the moves that follow the product, and the product behind them if wanted."""
-    last: Operation = product
-    while (use := last.results[0].get_unique_use()) is not None:
-        after = use.operation
-        if around and _has_weight(after) and use.index == 0:
-            return after
-        if not isinstance(after, _MOVES):
-            break
+def _last(product: Operation) -> Operation:
+    """The last of the moves that follow the product."""
+    last = product
+    while isinstance(after := last.results[0].get_user_of_unique_use(), _MOVES):
         last = after
     return last
+
+
+def _product_behind(last: Operation) -> Operation:
+    """The product with weights that rows are given to, or the op itself."""
+    use = last.results[0].get_unique_use()
+    if use is not None and use.index == 0 and _has_weight(use.operation):
+        return use.operation
+    return last
+
+
+_PRODUCTS = 3
+"""With weights behind an attention: its own, and two of the feed-forward part."""
+
+_LONGEST = 24
+"""Ops between an attention and the end of the feed-forward part, at most."""
+
+
+def _end_of_feed_forward(last: Operation) -> Operation | None:
+    """The last of the products that the rows of an attention go through; None where there are
+    fewer. What is added or normed in between is followed to the reader that comes first."""
+    assert last.parent is not None
+    place = {op: number for number, op in enumerate(last.parent.ops)}
+    here, products = last, 0
+    for _ in range(_LONGEST):
+        readers = [use.operation for use in here.results[0].uses]
+        here = min(readers, key=place.__getitem__, default=here)
+        if len(here.results) != 1 or not readers:
+            return None
+        products += _has_weight(here)
+        if products == _PRODUCTS:
+            return here
+    return None
 
 
 def _before_product(value: SSAValue) -> SSAValue:
@@ -152,3 +184,16 @@ def _between(last: Operation, border: list[SSAValue]) -> set[Operation]:
             if isinstance(value.owner, Operation) and value not in border:
                 stack.append(value.owner)
     return wanted
+
+
+def _made_of(border: list[SSAValue], ops: set[Operation]) -> set[Operation]:
+    """Those of the ops that the border has a part in: what is added to its rows may come from
+    further ahead."""
+    block = next(iter(ops)).parent
+    assert block is not None
+    reached, kept = set(border), set[Operation]()
+    for op in block.ops:
+        if op in ops and not reached.isdisjoint(op.operands):
+            kept.add(op)
+            reached.update(op.results)
+    return kept

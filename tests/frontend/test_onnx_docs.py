@@ -25,7 +25,9 @@ def test_every_converter_is_reached() -> None:
         "ConvTranspose",
         "CumSum",
         "GRU",
+        "And",
         "GridSample",
         "LSTM",
+        "Or",
         "Where",
     }

@@ -109,6 +109,24 @@ def test_a_guard_without_need_is_dropped(agree: Agree, has_mask: bool) -> None:
     assert not {"top.Compare", "top.CompareConst", "top.Where", "top.Mul"} & set(names(module))
 
 
+def test_a_guard_around_finite_masks_is_dropped(agree: Agree) -> None:
+    """The lowest number leaves no NaN: a row of nothing else has equal shares."""
+    scores = [
+        helper.make_node("Greater", ["m", "zero"], ["k"]),
+        helper.make_node("Where", ["k", "zero", "lowest"], ["a"]),
+        helper.make_node("Unsqueeze", ["a", "first"], ["u"]),
+        helper.make_node("MatMul", ["x", "w"], ["q"]),
+        helper.make_node("Add", ["q", "u"], ["s"]),
+    ]
+    lowest, first = np.array(np.finfo(np.float32).min), np.array([0], np.int64)
+    module = agree(
+        guarded(scores),
+        {"x": random(2, ROWS, COLUMNS), "w": random(2, COLUMNS, ROWS), "m": mask(ROWS, ROWS)},
+        {**CONSTANTS, "lowest": lowest, "first": first},
+    )
+    assert names(module).count("top.Where") == 1
+
+
 @pytest.mark.parametrize("group", [1, 2])
 @pytest.mark.parametrize(("strides", "pads"), [([1, 1], [0, 0, 0, 0]), ([2, 3], [2, 0, 1, 1])])
 def test_transposed_convolution_with_a_computed_filter(

@@ -134,7 +134,8 @@ def matmul(
 
 def attention(shape: Shape, mask: Shape = (), **attributes: Any) -> NamedOp:
     """Eight rows of two heads of 16 numbers; `shape` is that of all operands and of the result."""
-    sizes: dict[str, Any] = {"batch": 1, "q_head": 2, "kv_head": 2, "dim": 16, "mq": 8, "mk": 8}
+    sizes: dict[str, Any] = {"batch": shape[0], "q_head": 2, "kv_head": 2, "dim": 16}
+    sizes |= {"mq": 8, "mk": 8}
     operands = [shape] * 3 + ([mask] if mask else [])
     nones = 5 - len(operands)
     return made(tpu.FAttentionOp, operands, shape, nones=nones, scale=0.25, **sizes, **attributes)

@@ -67,8 +67,13 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "its mask would not lie over the lanes by rows",
     ),
     (
-        "attention-with-a-mask-of-one-row",
-        attention((1, 8, 2, 16), mask=(1, 1, 1, 8), mask_by_row=True),
+        "attention-with-masks-of-heads",
+        attention((1, 8, 2, 16), mask=(1, 2, 1, 8)),
+        "its mask would not lie over the lanes by rows",
+    ),
+    (
+        "attention-with-a-mask-of-three-dimensions",
+        attention((1, 8, 2, 16), mask=(1, 1, 8)),
         "its mask would not lie over the lanes by rows",
     ),
     (
@@ -470,6 +475,13 @@ LOCAL: list[tuple[str, NamedOp]] = [
         "attention-with-a-mask-by-row",
         attention((1, 8, 2, 16), mask=(1, 8, 1, 8), mask_by_row=True),
     ),
+    ("attention-with-a-mask-of-one-row", attention((1, 8, 2, 16), mask=(1, 1, 1, 8))),
+    (
+        "attention-with-one-row-by-row",
+        attention((1, 8, 2, 16), mask=(1, 1, 1, 8), mask_by_row=True),
+    ),
+    ("attention-with-a-mask-of-each-image", attention((2, 8, 2, 16), mask=(2, 1, 1, 8))),
+    ("attention-with-a-mask-of-all-images", attention((2, 8, 2, 16), mask=(1, 1, 1, 8))),
     ("best-of-rank-3", best((1, 4, 8))),
     ("best-of-rank-4", best((1, 4, 3, 8))),
     ("attention-of-rank-3", attention((1, 8, 32))),

@@ -21,6 +21,9 @@ FORMS = {
     "mask of several tiles": Attention(
         300, 300, 24, heads=6, kv_heads=2, mask=(1, 300, 1, 300), mask_by_row=True
     ),
+    "mask of one row": Attention(70, 33, 40, heads=3, mask=(1, 1, 1, 33)),
+    "mask of one row for several tiles": Attention(300, 300, 24, 6, 2, mask=(1, 1, 1, 300)),
+    "mask of few keys": Attention(5, 100, 40, heads=3, mask=(1, 1, 1, 100)),
     "heads are mixed": Attention(100, 100, 48, heads=4, mix_scores=True, mix_shares=True),
 }
 
@@ -33,7 +36,13 @@ def test_rows_over_the_lanes(form: Attention) -> None:
 @pytest.mark.parametrize("kind", ["bf16", "f32"])
 @pytest.mark.parametrize(
     "name",
-    ["rows beside lane groups", "several tiles of rows", "heads are mixed", "mask by rows"],
+    [
+        "rows beside lane groups",
+        "several tiles of rows",
+        "heads are mixed",
+        "mask by rows",
+        "mask of one row",
+    ],
 )
 def test_other_types(kind: str, name: str) -> None:
     run_grouped(FORMS[name].case(kind))
@@ -43,6 +52,15 @@ def test_other_types(kind: str, name: str) -> None:
 @pytest.mark.parametrize("name", ["rows beside lane groups", "heads are mixed", "mask by rows"])
 def test_images_together_and_one_by_one(secs: Secs, name: str) -> None:
     run_grouped(replace(FORMS[name], batch=3).case(), secs=secs)
+
+
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=3)], ids=str)
+@pytest.mark.parametrize("images", [1, 3])
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize("rows", [1, 70])
+def test_masks_of_each_image(rows: int, kind: str, images: int, secs: Secs) -> None:
+    form = Attention(70, 33, 40, heads=3, batch=3, mask_by_row=rows > 1)
+    run_grouped(replace(form, mask=(images, rows, 1, 33)).case(kind), secs=secs)
 
 
 @pytest.mark.parametrize("few", [0, 65536])

@@ -166,6 +166,7 @@ SPELLINGS = {
     "scale behind the mask": by_tokens(mask=(1, 1, 6, 10), scale="last"),
     "mask of each head": by_tokens(mask=(1, 4, 6, 10)),
     "mask of keys": by_tokens(batch=2, mask=(2, 1, 1, 10)),
+    "mask of each image": by_tokens(batch=2, mask=(2, 1, 6, 10)),
     "mask of few dimensions": by_tokens(batch=2, mask=(6, 10)),
     "three dimensions": three_dimensions(),
     "three dimensions, one batch": three_dimensions(1),

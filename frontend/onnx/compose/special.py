@@ -91,18 +91,37 @@ def _guarded_softmax(graph: Graph, node: Node) -> Node | None:
 
 def _leaves_something(graph: Graph, scores: str, softmax: Node) -> bool:
     """Whether no row of the scores can consist of minus infinities alone."""
-    if graph.made_by(scores, "MatMul", "Mul", "Div"):
+    if _is_finite(graph, scores):
         return True
     total = graph.made_by(scores, "Add")
     for index in (0, 1) if total else ():
         mask = graph.constant(total.inputs[index]) if total else None
         if mask is None or total is None:
             continue
-        other = graph.made_by(total.inputs[1 - index], "MatMul", "Mul", "Div")
         whole = np.broadcast_to(mask, graph.shape(scores))
         axis = softmax.attribute("axis", -1)
-        return other is not None and bool(np.isfinite(whole).any(axis).all())
+        finite = _is_finite(graph, total.inputs[1 - index])
+        return finite and bool(np.isfinite(whole).any(axis).all())
     return False
+
+
+def _is_finite(graph: Graph, name: str) -> bool:
+    """Whether numbers are finite: what products give is taken to be, and sums of such with the
+    lowest number of a format, which PyTorch writes for minus infinity, too."""
+    value = graph.constant(name)
+    if value is not None:
+        return bool(np.isfinite(value).all())
+    if graph.made_by(name, "MatMul", "Mul", "Div"):
+        return True
+    node = graph.made_by(name, *_OF_ITS_INPUTS)
+    if node is None:
+        return False
+    parts = {"Add": node.inputs, "Where": node.inputs[1:]}.get(node.op_type, node.inputs[:1])
+    return all(_is_finite(graph, part) for part in parts)
+
+
+_OF_ITS_INPUTS = ("Add", "Where", "Expand", "Reshape", "Squeeze", "Unsqueeze", "Identity")
+"""Ops that give finite numbers of finite numbers, and that masks are made by."""
 
 
 def _masked(graph: Graph, scores: str) -> _Masked | None:

@@ -270,6 +270,26 @@ func.func @tile_after_permute(%arg_x: tensor<4x2x1x8xf32>) -> tensor<*xf32> {
 
 // -----
 
+// A choice between numbers is made before its condition is repeated; that by a tensor is not.
+func.func @choice_before_tile(%arg_x: tensor<4x1x8xf32>, %arg_z: tensor<4x16x16xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<4x1x8xf32>) -> tensor<4x1x8xf32> loc("x")
+  %z = "top.Input"(%arg_z) : (tensor<4x16x16xf32>) -> tensor<4x16x16xf32> loc("z")
+  %t = "top.Tile"(%x) {tile = [1, 16, 1]} : (tensor<4x1x8xf32>) -> tensor<*xf32> loc("t")
+  %w = "top.Where"(%t, %none, %none) {x_is_const = true, x_const_val = 0.0 : f64, y_is_const = true, y_const_val = -9.0 : f64} : (tensor<*xf32>, none, none) -> tensor<*xf32> loc("w")
+  %u = "top.Tile"(%x) {tile = [1, 1, 2]} : (tensor<4x1x8xf32>) -> tensor<*xf32> loc("u")
+  %v = "top.Where"(%u, %none, %z) {x_is_const = true, x_const_val = 0.0 : f64} : (tensor<*xf32>, none, tensor<4x16x16xf32>) -> tensor<*xf32> loc("v")
+  return %w, %v : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @choice_before_tile
+// CHECK: [[W:%.*]] = "top.Where"(%1, {{.*}} -> tensor<4x1x8xf32>
+// CHECK: "top.Tile"([[W]]) {tile = [1, 16, 1]}
+// CHECK: [[U:%.*]] = "top.Tile"(%1) {tile = [1, 1, 2]}
+// CHECK: "top.Where"([[U]],
+
+// -----
+
 // Somebody else reads what is repeated in its order.
 func.func @tile_with_readers(%arg_x: tensor<4x2x1x8xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
   %x = "top.Input"(%arg_x) : (tensor<4x2x1x8xf32>) -> tensor<4x2x1x8xf32> loc("x")

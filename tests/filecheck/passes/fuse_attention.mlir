@@ -47,6 +47,32 @@ func.func @mask_of_heads(%arg0: tensor<1x4x6x8xf16>, %arg1: tensor<1x4x6x6xf16>)
 
 // -----
 
+// Masks of images have their rows where queries do, too; a row for all rows needs no other place.
+func.func @masks_of_images(%arg0: tensor<2x4x6x8xf16>, %arg1: tensor<2x1x6x6xf16>, %arg2: tensor<2x1x1x6xf16>) -> (tensor<2x4x6x8xf16>, tensor<2x4x6x8xf16>) {
+  %0 = "top.None"() : () -> none
+  %1 = "top.Input"(%arg0) : (tensor<2x4x6x8xf16>) -> tensor<2x4x6x8xf16>
+  %2 = "top.Input"(%arg1) : (tensor<2x1x6x6xf16>) -> tensor<2x1x6x6xf16>
+  %3 = "top.Input"(%arg2) : (tensor<2x1x1x6xf16>) -> tensor<2x1x1x6xf16>
+  %4 = "tpu.MatMul"(%1, %1, %0, %0, %0) {right_transpose = true} : (tensor<2x4x6x8xf16>, tensor<2x4x6x8xf16>, none, none, none) -> tensor<2x4x6x6xf16>
+  %5 = "tpu.Add"(%4, %2) : (tensor<2x4x6x6xf16>, tensor<2x1x6x6xf16>) -> tensor<2x4x6x6xf16>
+  %6 = "tpu.Softmax"(%5, %0, %0, %0, %0, %0) {axis = 3 : si32} : (tensor<2x4x6x6xf16>, none, none, none, none, none) -> tensor<2x4x6x6xf16>
+  %7 = "tpu.MatMul"(%6, %1, %0, %0, %0) : (tensor<2x4x6x6xf16>, tensor<2x4x6x8xf16>, none, none, none) -> tensor<2x4x6x8xf16>
+  %8 = "tpu.MatMul"(%1, %1, %0, %0, %0) {right_transpose = true} : (tensor<2x4x6x8xf16>, tensor<2x4x6x8xf16>, none, none, none) -> tensor<2x4x6x6xf16>
+  %9 = "tpu.Add"(%8, %3) : (tensor<2x4x6x6xf16>, tensor<2x1x1x6xf16>) -> tensor<2x4x6x6xf16>
+  %10 = "tpu.Softmax"(%9, %0, %0, %0, %0, %0) {axis = 3 : si32} : (tensor<2x4x6x6xf16>, none, none, none, none, none) -> tensor<2x4x6x6xf16>
+  %11 = "tpu.MatMul"(%10, %1, %0, %0, %0) : (tensor<2x4x6x6xf16>, tensor<2x4x6x8xf16>, none, none, none) -> tensor<2x4x6x8xf16>
+  return %7, %11 : tensor<2x4x6x8xf16>, tensor<2x4x6x8xf16>
+}
+
+// CHECK-LABEL: func.func @masks_of_images
+// CHECK: [[MASK:%.*]] = "tpu.Reshape"(%2{{.*}} -> tensor<2x6x1x6xf16>
+// CHECK: "tpu.FAttention"({{.*}}, [[MASK]], %0) {{.*}}mask_by_row = true
+// CHECK: "tpu.FAttention"({{.*}}, %3, %0)
+// CHECK-NOT: mask_by_row
+// CHECK: return
+
+// -----
+
 // A softmax that something else reads, too, stays.
 func.func @read_elsewhere(%arg0: tensor<1x4x6x8xf16>) -> tensor<1x4x6x6xf16> {
   %0 = "top.None"() : () -> none

@@ -541,3 +541,21 @@ func.func @f(%x: tensor<2x!quant.calibrated<f32<1.0:0.5>>>) {
   return
 }
 // CHECK: calibrated range is empty: 1.0 > 0.5
+
+// -----
+
+func.func @f(%q: tensor<2x8x2x16xf16>, %m: tensor<2x2x8x8xf16>) {
+  %none = "top.None"() : () -> none
+  %0 = "tpu.FAttention"(%q, %q, %q, %m, %none) {scale = 1.0 : f64, batch = 2 : i64, q_head = 2 : i64, kv_head = 2 : i64, dim = 16 : i64, mq = 8 : i64, mk = 8 : i64, mask_by_row = true} : (tensor<2x8x2x16xf16>, tensor<2x8x2x16xf16>, tensor<2x8x2x16xf16>, tensor<2x2x8x8xf16>, none) -> tensor<2x8x2x16xf16>
+  return
+}
+// CHECK: a mask by row of shape 2x2x8x8 does not spread over 2x8x1x8
+
+// -----
+
+func.func @f(%q: tensor<2x8x2x16xf16>, %m: tensor<8x8xf16>) {
+  %none = "top.None"() : () -> none
+  %0 = "tpu.FAttention"(%q, %q, %q, %m, %none) {scale = 1.0 : f64, batch = 2 : i64, q_head = 2 : i64, kv_head = 2 : i64, dim = 16 : i64, mq = 8 : i64, mk = 8 : i64, mask_by_row = true} : (tensor<2x8x2x16xf16>, tensor<2x8x2x16xf16>, tensor<2x8x2x16xf16>, tensor<8x8xf16>, none) -> tensor<2x8x2x16xf16>
+  return
+}
+// CHECK: a mask by row of shape 8x8 does not spread over 2x8x1x8
