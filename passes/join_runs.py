@@ -18,6 +18,9 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.layer_group.base_groups import ordered_ops, why_not_local
 from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
+LITTLE = 16384
+"""Bytes that a join saves from which on it is done before others."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Run:
@@ -34,11 +37,12 @@ def join_runs(block: Block) -> None:
                                                               Mul a, Mul b
 
     Done only where fewer bytes come from DDR and go there for it: a value that a run makes for
-    others is stored once, and every run loads what it reads of others.
+    others is stored once, and every run loads what it reads of others. What saves little is done
+    last: of two joins one may prevent the other.
     """
     ops = ordered_ops(block)
     made = [_Run(tuple(run), local) for local, run in groupby(ops, lambda op: not _parts(op))]
-    runs = _joined(made)
+    runs = _joined(_joined(made, LITTLE), 1)
     if not _send_back(runs) and len(runs) == len(made):
         return
     put_in_order(block, [op for run in runs for op in run.ops])
@@ -59,15 +63,15 @@ def _parts(op: Operation) -> bool:
     return why_not_local(op) is not None
 
 
-def _joined(runs: Sequence[_Run]) -> list[_Run]:
-    """The runs after all the joins that save something, from the first on."""
+def _joined(runs: Sequence[_Run], least: int) -> list[_Run]:
+    """The runs after all the joins that save so many bytes, from the first on."""
     found = list[_Run]()
     rest = list(reversed(runs))
     while rest:
         found.append(rest.pop())
         while len(found) >= 3 and not found[-1].is_local:
             after = rest[-1] if rest and rest[-1].is_local else None
-            joined = _join(found[-4:], after)
+            joined = _join(found[-4:], after, least)
             if joined is None:
                 break
             del found[-len(joined.replaced) :]
@@ -88,8 +92,8 @@ class _Join:
     behind: _Run | None
 
 
-def _join(runs: Sequence[_Run], after: _Run | None) -> _Join | None:
-    """Join the last two of `runs` that have no local form; None where it cannot be or costs more.
+def _join(runs: Sequence[_Run], after: _Run | None, least: int) -> _Join | None:
+    """Join the last two of `runs` that have no local form; None where it cannot be or saves less.
 
     `runs` ends with: (what has a local form,) what has none, what has one, what has none.
     """
@@ -109,7 +113,7 @@ def _join(runs: Sequence[_Run], after: _Run | None) -> _Join | None:
     )
     last = _Run(behind, True)
     old = [front, first, middle, second, *([after] if after is not None else [])]
-    if _traffic((*before, last)) >= _traffic(old):
+    if _traffic(old) - _traffic((*before, last)) < least:
         return None
     replaced = tuple(runs[-4:])
     kept = tuple(run for run in before if run.ops)

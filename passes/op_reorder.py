@@ -8,6 +8,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.early_ops import moves_behind_makers, side_values_first
 from xdsl_tpu.passes.join_runs import join_runs
 from xdsl_tpu.passes.tensors import functions
 from xdsl_tpu.passes.view_places import gather_views
@@ -30,6 +31,10 @@ class OpReorderPass(ModulePass):
     run of ops with a local form, and nothing else, goes to that run.
 
         Add a, MatMul a; Gather; Relu b, MatMul a  ->  Add a, MatMul a, MatMul a; Gather; Relu b
+
+    What is made of inputs in small steps, as masks are, is made first: no slices are cut of it. A
+    Permute or a change of shape of a value that nothing else reads goes to what makes that: there
+    it parts no products of which slices are cut.
     """
 
     name = "op-reorder"
@@ -38,6 +43,8 @@ class OpReorderPass(ModulePass):
         for func in functions(op):
             gather_views(func.body.block)
             join_runs(func.body.block)
+            side_values_first(func.body.block)
+            moves_behind_makers(func.body.block)
             move_weights(func)
 
 

@@ -3,7 +3,7 @@
 A slice that lies where the slice before had it is not loaded again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -38,6 +38,7 @@ from xdsl_tpu.dialects.errors import NoKernel, TpuError
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, Ncdhw
 from xdsl_tpu.dialects.names import name_of
 from xdsl_tpu.dialects.top.packs import pack_of
+from xdsl_tpu.dialects.tpu.local import LocalReshape
 
 TRANSFERS = (tpu.LoadOp, tpu.StoreOp, tpu.YieldOp)
 
@@ -162,12 +163,23 @@ class _Builder:
             self._read(op, value, index) if isinstance(value.type, TensorType) else None
             for value in op.operands
         )
-        out = self._written(op.results[0], index, self._place(op.results[0], index))
+        out = self._made(op, index, operands)
         own = _own_scratch(op)
         if own is not None:
             self._overwrite(own)
         free, kernel = self._free(event), local_kernel(op)
         return Compute(event.step, index, op, operands, out, own, free, kernel)
+
+    def _made(self, op: Operation, index: int, operands: Sequence[Buffer | None]) -> Buffer:
+        """The buffer of a result; that of a view is what its operand lies in, which stays there."""
+        value = op.results[0]
+        place, given = self._place(value, index), operands[0] if operands else None
+        if isinstance(op, LocalReshape) and given is not None:
+            spans = [one.tensor.span(self.chip) for one in (place, given.place)]
+            if spans[0] == spans[1]:
+                buffer = self.buffers[value, index] = Buffer(value, place)
+                return buffer
+        return self._written(value, index, place)
 
     def _free(self, event: Event) -> tuple[Region, ...]:
         """What nothing uses at the time of an event."""

@@ -7,6 +7,8 @@ from tests.kernels.harness import Case
 from tests.local.groups import run_grouped
 from xdsl.ir import Operation
 
+from xdsl_tpu.backend.chip import load_chip
+from xdsl_tpu.backend.timing.gdma_cost import Direction, direction_of
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType
 from xdsl_tpu.passes.layer_group.values import Secs
 
@@ -242,3 +244,16 @@ def test_rows_of_five_dimensions(kind: str) -> None:
     a = case.op("tpu.MulConst", [x], {"const_val": "0.5 : f64"}, "a", shape)
     layer_norm(case, a, "y", shape, [case.weight(name, (24,)) for name in ("w", "b")])
     run_grouped(case, GroupType.NORMAL, Secs(n=2))
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_what_stays_for_all_slices_is_loaded_once_whatever_views_it(parts: int) -> None:
+    """Keys are whole for every part of the queries, and their heads a view of them."""
+    case = Case("f16")
+    q, k = case.input("q", (1, 128, 3, 32)), case.input("k", (1, 128, 96))
+    heads = case.op("tpu.Reshape", [k], {}, "heads", (1, 128, 3, 32))
+    matmul(case, [q, heads], "y", (1, 128, 3, 128), heads=True, turned=True)
+    outcome = run_grouped(case, secs=Secs(c=parts))
+    moved = (command for command in outcome.program.gdma if "src_start_addr_l32" in command.fields)
+    loads = [one for one in moved if direction_of(one, load_chip()) is Direction.LOAD]
+    assert len(loads) == parts + 1

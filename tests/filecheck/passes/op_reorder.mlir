@@ -47,8 +47,8 @@ func.func @to_a_wall(%x: tensor<1x2x4xf16>, %y: tensor<1x8x2x4xf16>) -> tensor<1
 
 // -----
 
-// A view that nothing parts stays, whatever has a local form does, and what is returned. What reads
-// the first of them goes in front of the second, behind which it would be loaded.
+// A view without a local form that is returned stays; one with it goes to what makes its operand,
+// and what reads that in front of the other view, behind which it would be loaded.
 func.func @stays(%x: tensor<1x2x4xf16>) -> (tensor<1x2x2x2xf16>, tensor<1x8xf16>) {
   %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("b")
   %h = "tpu.MulConst"(%x) {const_val = 4.0 : f64} : (tensor<1x2x4xf16>) -> tensor<1x2x4xf16> loc("h")
@@ -60,8 +60,8 @@ func.func @stays(%x: tensor<1x2x4xf16>) -> (tensor<1x2x2x2xf16>, tensor<1x8xf16>
 
 // CHECK-LABEL: func.func @stays
 // CHECK: "tpu.MulConst"({{.*}}const_val = 2.0
-// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 4.0
 // CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x2x2x2xf16>
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 4.0
 // CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
 // CHECK-NEXT: "tpu.Reshape"{{.*}} -> tensor<1x8xf16>
 
@@ -148,3 +148,87 @@ func.func @kept(%x: tensor<16x32xf16>, %i: tensor<16xf16>) -> tensor<16x32xf16> 
 // CHECK-NEXT: "tpu.Gather"
 // CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 5.0
 // CHECK-NEXT: "tpu.Add"
+
+// -----
+
+// What is made of inputs in small steps comes first, up to 16,384 bytes: here exactly so many.
+func.func @masks(%x: tensor<1x64x1x512xf16>, %m: tensor<1x1x1x4096xf16>) -> (tensor<1x64x1x512xf16>, tensor<1x1x1x4096xf16>, tensor<1x64x1x512xf16>) {
+  %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<1x64x1x512xf16>) -> tensor<1x64x1x512xf16> loc("b")
+  %n = "tpu.MulConst"(%m) {const_val = 3.0 : f64} : (tensor<1x1x1x4096xf16>) -> tensor<1x1x1x4096xf16> loc("n")
+  %c = "tpu.MulConst"(%b) {const_val = 4.0 : f64} : (tensor<1x64x1x512xf16>) -> tensor<1x64x1x512xf16> loc("c")
+  %o = "tpu.AddConst"(%n) {const_val = 5.0 : f64} : (tensor<1x1x1x4096xf16>) -> tensor<1x1x1x4096xf16> loc("o")
+  %d = "tpu.AddConst"(%c) {const_val = 6.0 : f64} : (tensor<1x64x1x512xf16>) -> tensor<1x64x1x512xf16> loc("d")
+  return %b, %o, %d : tensor<1x64x1x512xf16>, tensor<1x1x1x4096xf16>, tensor<1x64x1x512xf16>
+}
+
+// CHECK-LABEL: func.func @masks
+// CHECK: [[N:%.*]] = "tpu.MulConst"({{.*}}const_val = 3.0
+// CHECK-NEXT: "tpu.AddConst"([[N]]) {const_val = 5.0
+// CHECK-NEXT: [[B:%.*]] = "tpu.MulConst"({{.*}}const_val = 2.0
+// CHECK-NEXT: [[C:%.*]] = "tpu.MulConst"([[B]]) {const_val = 4.0
+// CHECK-NEXT: "tpu.AddConst"([[C]]) {const_val = 6.0
+
+// -----
+
+// A step of more bytes stays where it is, and so does a small one behind a large one.
+func.func @larger(%x: tensor<1x64x1x512xf16>, %m: tensor<1x1x1x4097xf16>) -> (tensor<1x64x1x512xf16>, tensor<1x1x1x4097xf16>, tensor<1x64x1x1xf16>) {
+  %none = "top.None"() : () -> none
+  %b = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<1x64x1x512xf16>) -> tensor<1x64x1x512xf16> loc("b")
+  %r = "tpu.Reduce"(%b, %none, %none) {axes = [3], keepdims = true, mode = "ReduceMax"} : (tensor<1x64x1x512xf16>, none, none) -> tensor<1x64x1x1xf16> loc("r")
+  %n = "tpu.MulConst"(%m) {const_val = 3.0 : f64} : (tensor<1x1x1x4097xf16>) -> tensor<1x1x1x4097xf16> loc("n")
+  %s = "tpu.AddConst"(%r) {const_val = 4.0 : f64} : (tensor<1x64x1x1xf16>) -> tensor<1x64x1x1xf16> loc("s")
+  return %b, %n, %s : tensor<1x64x1x512xf16>, tensor<1x1x1x4097xf16>, tensor<1x64x1x1xf16>
+}
+
+// CHECK-LABEL: func.func @larger
+// CHECK: "tpu.MulConst"({{.*}}const_val = 2.0
+// CHECK-NEXT: "tpu.Reduce"
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
+// CHECK-NEXT: "tpu.AddConst"({{.*}}const_val = 4.0
+
+// -----
+
+// Of two joins that prevent each other the one is done that saves more: what is made of the large
+// Gather is read where it is made, though one place less would part the small values, too.
+func.func @large_first(%t: tensor<64x512xf16>, %s: tensor<64xf16>, %i: tensor<32xf16>) -> (tensor<32xf16>, tensor<32x512xf16>) {
+  %none = "top.None"() : () -> none
+  %f = "tpu.MulConst"(%i) {const_val = 1.0 : f64} : (tensor<32xf16>) -> tensor<32xf16> loc("f")
+  %g = "tpu.Gather"(%s, %i, %none) {axis = 0 : si32} : (tensor<64xf16>, tensor<32xf16>, none) -> tensor<32xf16> loc("g")
+  %a = "tpu.MulConst"(%f) {const_val = 2.0 : f64} : (tensor<32xf16>) -> tensor<32xf16> loc("a")
+  %h = "tpu.Gather"(%t, %a, %none) {axis = 0 : si32} : (tensor<64x512xf16>, tensor<32xf16>, none) -> tensor<32x512xf16> loc("h")
+  %c = "tpu.MulConst"(%h) {const_val = 3.0 : f64} : (tensor<32x512xf16>) -> tensor<32x512xf16> loc("c")
+  %k = "tpu.MulConst"(%g) {const_val = 4.0 : f64} : (tensor<32xf16>) -> tensor<32xf16> loc("k")
+  %j = "tpu.Gather"(%t, %k, %none) {axis = 0 : si32} : (tensor<64x512xf16>, tensor<32xf16>, none) -> tensor<32x512xf16> loc("j")
+  %y = "tpu.Add"(%c, %j) : (tensor<32x512xf16>, tensor<32x512xf16>) -> tensor<32x512xf16> loc("y")
+  return %f, %y : tensor<32xf16>, tensor<32x512xf16>
+}
+
+// CHECK-LABEL: func.func @large_first
+// CHECK: "tpu.Gather"{{.*}} -> tensor<32xf16>
+// CHECK: "tpu.Gather"{{.*}} -> tensor<32x512xf16>
+// CHECK-NEXT: "tpu.Gather"{{.*}} -> tensor<32x512xf16>
+// CHECK-NEXT: "tpu.MulConst"({{.*}}const_val = 3.0
+// CHECK-NEXT: "tpu.Add"
+
+// -----
+
+// A Permute goes to what makes its operand, if nothing else reads that.
+func.func @moves(%x: tensor<1x64x512xf16>, %z: tensor<1x512x64xf16>) -> (tensor<1x512x64xf16>, tensor<1x512x64xf16>) {
+  %none = "top.None"() : () -> none
+  %v = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<1x64x512xf16>) -> tensor<1x64x512xf16> loc("v")
+  %w = "tpu.MulConst"(%x) {const_val = 3.0 : f64} : (tensor<1x64x512xf16>) -> tensor<1x64x512xf16> loc("w")
+  %b = "tpu.MulConst"(%z) {const_val = 4.0 : f64} : (tensor<1x512x64xf16>) -> tensor<1x512x64xf16> loc("b")
+  %c = "tpu.Add"(%w, %v) : (tensor<1x64x512xf16>, tensor<1x64x512xf16>) -> tensor<1x64x512xf16> loc("c")
+  %p = "tpu.Permute"(%v, %none) {order = [0, 2, 1]} : (tensor<1x64x512xf16>, none) -> tensor<1x512x64xf16> loc("p")
+  %y = "tpu.Add"(%b, %p) : (tensor<1x512x64xf16>, tensor<1x512x64xf16>) -> tensor<1x512x64xf16> loc("y")
+  %q = "tpu.Permute"(%c, %none) {order = [0, 2, 1]} : (tensor<1x64x512xf16>, none) -> tensor<1x512x64xf16> loc("q")
+  %s = "tpu.Add"(%y, %q) : (tensor<1x512x64xf16>, tensor<1x512x64xf16>) -> tensor<1x512x64xf16> loc("s")
+  return %y, %s : tensor<1x512x64xf16>, tensor<1x512x64xf16>
+}
+
+// CHECK-LABEL: func.func @moves
+// CHECK: [[C:%.*]] = "tpu.Add"{{.*}} -> tensor<1x64x512xf16>
+// CHECK-NEXT: [[Q:%.*]] = "tpu.Permute"([[C]],
+// CHECK-NEXT: "tpu.Permute"(
+// CHECK-NEXT: [[Y:%.*]] = "tpu.Add"{{.*}} -> tensor<1x512x64xf16>
+// CHECK-NEXT: "tpu.Add"([[Y]], [[Q]])
