@@ -8,6 +8,9 @@ import numpy.typing as npt
 LARGEST = 65504.0
 """The largest f16."""
 
+LARGEST_OF = {"F16": LARGEST, "BF16": (2 - 2.0**-7) * 2.0**127}
+"""The largest number of 16-bit formats."""
+
 LEAST = 2.0**-14
 """The least f16 with all its digits; below it they are lost one by one."""
 

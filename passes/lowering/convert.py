@@ -33,6 +33,7 @@ from xdsl_tpu.passes.lowering.int8 import lut
 from xdsl_tpu.passes.lowering.int8.level_ramps import level_ramps
 from xdsl_tpu.passes.lowering.int8.table import in_8_bits
 from xdsl_tpu.passes.lowering.integers import INTEGERS, gives_integers, round_others
+from xdsl_tpu.passes.lowering.masked import limit_masks
 from xdsl_tpu.passes.lowering.notes import (
     approximated,
     beyond_32_bits,
@@ -133,6 +134,7 @@ class ConvertTopToTpuPass(ModulePass):
         for func, one in zip(functions(op), modes, strict=True):
             merge_in_floats(func, one)
             bring_nearer(func, one)
+            limit_masks(one)
         for one in reach:
             notes += beyond_f16(one.constants, one.saturated)
         if int8:

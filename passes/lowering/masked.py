@@ -6,11 +6,17 @@ Such a range says nothing of the numbers that matter. Scores that are beyond f16
 then masked, are another thing: of them f16 makes infinities that were none.
 """
 
+from collections.abc import Mapping
+from typing import cast
+
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import F64, F64Attr
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.calibration.ranges import range_of
+from xdsl_tpu.passes.half_range import LARGEST_OF
 from xdsl_tpu.passes.lowering.ends import CARRIERS, Ends
 from xdsl_tpu.passes.tensors import is_weight
 
@@ -39,3 +45,34 @@ def _is_made_by_mask(value: SSAValue, reach: float, ends: Ends) -> bool:
 def _is_within(value: SSAValue, reach: float) -> bool:
     known = range_of(value)
     return known is None or known.threshold <= reach
+
+
+def limit_masks(modes: Mapping[Operation, str]) -> None:
+    """Make masks of ops in 16-bit floats numbers that these hold, also beside what they are added
+    to: half the largest one there.
+
+        Where(seen, 0, -3.4e38); Add(scores up to 100, mask) -> Softmax    in F16: -32752
+
+    A score below -16 beside -65504 is minus infinity. A row of nothing else, that of a token which
+    sees no other, has no softmax, and what comes out of it makes all rows behind it NaN.
+    """
+    ends = Ends()
+    for op, mode in modes.items():
+        largest, names = LARGEST_OF.get(mode), _CHOSEN.get(type(op))
+        if largest is None or names is None or not ends.is_bounded(op.results[0]):
+            continue
+        limit = largest / 2 if ends.is_added(op.results[0]) else largest
+        # A factor below the largest number is none of a mask: what it multiplies may be anything.
+        beyond = largest if isinstance(op, top.MulConstOp) else limit
+        for name in names:
+            number = cast("F64Attr", op.attributes[name]).value.data
+            if beyond <= abs(number) < np.inf:
+                op.attributes[name] = F64.encode(float(np.copysign(limit, number)))
+
+
+_CHOSEN: Mapping[type[Operation], tuple[str, ...]] = {
+    top.MaskedFillOp: ("const_val",),
+    top.MulConstOp: ("const_val",),
+    top.WhereOp: ("x_const_val", "y_const_val"),
+}
+"""Numbers that masks are made by."""

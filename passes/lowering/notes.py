@@ -54,13 +54,14 @@ def approximated(names: Iterable[str]) -> list[str]:
 def beyond_f16(wide: Mapping[str, float], saturated: Mapping[str, float]) -> list[str]:
     """Lines for constants that f16 cannot hold, by the names of the ops that have them.
 
-    Those of `wide` are why ops run in F32; those of `saturated` are its largest number instead.
+    Those of `wide` are why ops run in F32; those of `saturated` are its largest number instead, or
+    half of that.
     """
     lines: list[str] = []
     if wide:
         lines.append(f"constants that F16 cannot hold keep ops in F32: {_sized(wide)}")
     if saturated:
-        most = f"{LARGEST:.0f} where more makes no difference (masks)"
+        most = f"at most {LARGEST:.0f} where more makes no difference (masks)"
         lines.append(f"constants beyond F16 are {most}: {_sized(saturated)}")
     return lines
 

@@ -26,7 +26,7 @@ module @factor attributes {module.state = "TOP_F32"} {
 // CHECK-LABEL: module @mask
 // CHECK: "tpu.Where"({{.*}}) {{.*}} -> tensor<2x4xf16>
 // CHECK-NEXT: "tpu.Softmax"({{.*}}) {{.*}} -> tensor<2x4xf16>
-// NOTE: constants beyond F16 are 65504 where more makes no difference (masks): 'masked' (1e+09)
+// NOTE: constants beyond F16 are at most 65504 where more makes no difference (masks): 'masked' (1e+09)
 module @mask attributes {module.state = "TOP_F32"} {
   func.func @main(%arg0: tensor<2x4xf32>, %arg1: tensor<2x4xf32>) -> tensor<2x4xf32> {
     %n = "top.None"() : () -> none
@@ -70,5 +70,44 @@ module @small attributes {module.state = "TOP_F32"} {
     %3 = "top.MaxConst"(%2) {const_val = 1.000000e-12 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("above")
     %4 = "top.MulConst"(%3) {const_val = 1.000000e-09 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("tiny")
     return %4 : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// Beside what it is added to, a mask is half the largest number: a sum with scores is none beyond it.
+// CHECK-LABEL: module @added
+// CHECK: "tpu.Where"({{.*}}y_const_val = -3.275200e+04
+// CHECK-NEXT: "tpu.Add"
+// CHECK-NEXT: "tpu.Softmax"
+// NOTE: constants beyond F16 are at most 65504 where more makes no difference (masks): 'hidden' (3.4e+38)
+module @added attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<2x4xf32>, %arg1: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("keep")
+    %1 = "top.Input"(%arg1) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("x")
+    %2 = "top.Where"(%0, %n, %n) {x_is_const = true, y_is_const = true, x_const_val = 0.000000e+00 : f64, y_const_val = -3.4028234663852886E+38 : f64} : (tensor<2x4xf32>, none, none) -> tensor<2x4xf32> loc("hidden")
+    %3 = "top.Add"(%1, %2) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32> loc("sum")
+    %4 = "top.Softmax"(%3) {axis = 1 : si32} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("share")
+    return %4 : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// A factor is one of a mask from the largest number on; a smaller one may multiply anything.
+// CHECK-LABEL: module @factors
+// CHECK: "tpu.MulConst"({{.*}}const_val = -3.275200e+04
+// CHECK: "tpu.MulConst"({{.*}}const_val = -6.550300e+04
+module @factors attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<2x4xf32>, %arg1: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %0 = "top.Input"(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("keep")
+    %1 = "top.Input"(%arg1) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("x")
+    %2 = "top.MulConst"(%0) {const_val = -6.550400e+04 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("a")
+    %3 = "top.Add"(%1, %2) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32> loc("b")
+    %4 = "top.MulConst"(%0) {const_val = -6.550300e+04 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("c")
+    %5 = "top.Add"(%3, %4) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32> loc("d")
+    %6 = "top.Softmax"(%5) {axis = 1 : si32} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("share")
+    return %6 : tensor<2x4xf32>
   }
 }
