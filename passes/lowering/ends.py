@@ -83,10 +83,11 @@ class Ends:
     """Answers about the values of a function that does not change meanwhile, each found once."""
 
     def __init__(self) -> None:
-        self._bounds = _Where(
-            lambda op: isinstance(op, BOUNDED),
-            lambda op: isinstance(op, CARRIERS) and is_float_op(op),
-        )
+        def carries(op: Operation) -> bool:
+            return isinstance(op, CARRIERS) and is_float_op(op)
+
+        self._bounds = _Where(lambda op: isinstance(op, BOUNDED), carries)
+        self._shares = _Where(lambda op: isinstance(op, top.SoftmaxOp), carries)
         self._adds = _Where(
             is_sum, lambda op: isinstance(op, (*MOVES, *CHOICES)) and is_float_op(op)
         )
@@ -94,6 +95,11 @@ class Ends:
     def is_bounded(self, value: SSAValue) -> bool:
         """Whether all that reads a value is bounded, or carries its numbers to what is."""
         return self._bounds.leads(value)
+
+    def is_shared(self, value: SSAValue) -> bool:
+        """Whether all that reads a value is a Softmax, or carries its numbers to one: to those half
+        the largest number is as good as all of it, which a comparison might tell."""
+        return self._shares.leads(value)
 
     def is_added(self, value: SSAValue) -> bool:
         """Whether all that reads a value is a sum, or moves its numbers to one."""

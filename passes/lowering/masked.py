@@ -61,12 +61,12 @@ def limit_masks(modes: Mapping[Operation, str]) -> None:
         largest, names = LARGEST_OF.get(mode), _CHOSEN.get(type(op))
         if largest is None or names is None or not ends.is_bounded(op.results[0]):
             continue
-        limit = largest / 2 if ends.is_added(op.results[0]) else largest
-        # A factor below the largest number is none of a mask: what it multiplies may be anything.
-        beyond = largest if isinstance(op, top.MulConstOp) else limit
+        halved = ends.is_added(op.results[0]) and ends.is_shared(op.results[0])
+        limit = largest / 2 if halved else largest
         for name in names:
             number = cast("F64Attr", op.attributes[name]).value.data
-            if beyond <= abs(number) < np.inf:
+            # What the format holds may be any number, no mask.
+            if largest <= abs(number) < np.inf:
                 op.attributes[name] = F64.encode(float(np.copysign(limit, number)))
 
 

@@ -111,3 +111,22 @@ module @factors attributes {module.state = "TOP_F32"} {
     return %6 : tensor<2x4xf32>
   }
 }
+
+// -----
+
+// A comparison may tell half the largest number from all of it.
+// CHECK-LABEL: module @compared
+// CHECK: "tpu.Where"({{.*}}y_const_val = -6.550400e+04
+// CHECK-NEXT: "tpu.Add"
+// CHECK-NEXT: "tpu.CompareConst"
+module @compared attributes {module.state = "TOP_F32"} {
+  func.func @main(%arg0: tensor<2x4xf32>, %arg1: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %n = "top.None"() : () -> none
+    %0 = "top.Input"(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("keep")
+    %1 = "top.Input"(%arg1) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("x")
+    %2 = "top.Where"(%0, %n, %n) {x_is_const = true, y_is_const = true, x_const_val = 0.000000e+00 : f64, y_const_val = -1.000000e+09 : f64} : (tensor<2x4xf32>, none, none) -> tensor<2x4xf32> loc("far")
+    %3 = "top.Add"(%1, %2) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32> loc("sum")
+    %4 = "top.CompareConst"(%3) {mode = "Less", const_val = -4.000000e+04 : f64, inversed = false} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("less")
+    return %4 : tensor<2x4xf32>
+  }
+}
