@@ -160,7 +160,8 @@ class LocalGen(Operation):
         return ()
 
     def may_overwrite(self) -> bool:
-        """Whether the result may lie where an operand did that nothing reads afterwards."""
+        """Whether the result may lie where an operand of its type did that nothing reads
+        afterwards: it is made of the same elements, or of the same rows."""
         return False
 
     def follows_reader(self) -> bool:

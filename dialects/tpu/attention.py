@@ -118,6 +118,9 @@ class FAttentionOp(AlikeEverywhere, LocalOp, ScoresOp):
                 f"a mask by row of shape {dims(shape)} does not spread over {dims(whole)}"
             )
 
+    def may_overwrite(self) -> bool:
+        return True
+
     def local_support(self, kind: GroupType) -> str | None:
         """Rows lie over the lanes, and all heads of a row in its lane."""
         if self.head_major is not None and any(ints(self.head_major)):

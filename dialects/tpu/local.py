@@ -72,6 +72,9 @@ class EachElement(AlikeEverywhere, TakesMargins, LocalAnyShape, LaneView):
     def shares_channels(self, kind: GroupType) -> bool:
         return True
 
+    def may_overwrite(self) -> bool:
+        return True
+
     def viewed(self, lanes: Lanes) -> Viewed | None:
         shape = known_shape(self.results[0].type)
         if shape is None or lanes_of(shape) == lanes:

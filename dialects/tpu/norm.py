@@ -52,6 +52,9 @@ class LayerNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
 
     traits = traits_def(Pure())
 
+    def may_overwrite(self) -> bool:
+        return True
+
     def result_shapes(self) -> tuple[Shape, ...]:
         (shape,) = super().result_shapes()
         normalized = shape[axis_of(self.axis.value.data, len(shape)) :]
@@ -199,6 +202,9 @@ class PixelNormOp(AlikeEverywhere, SameShape, LocalOp):
 
     traits = traits_def(Pure())
 
+    def may_overwrite(self) -> bool:
+        return True
+
     def local_support(self, kind: GroupType) -> str | None:
         shape = self.shape_of(self.input)
         if len(shape) not in (3, 4):
@@ -229,6 +235,9 @@ class RMSNormOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def may_overwrite(self) -> bool:
+        return True
 
     def result_shapes(self) -> tuple[Shape, ...]:
         (shape,) = super().result_shapes()

@@ -58,6 +58,9 @@ class SoftmaxOp(AlikeEverywhere, LaneView, SameShape, LocalOp):
         axis_of(self.axis.value.data, len(shape))
         return (shape,)
 
+    def may_overwrite(self) -> bool:
+        return True
+
     def local_support(self, kind: GroupType) -> str | None:
         rank = len(self.shape_of(self.input))
         axis = axis_of(self.axis.value.data, rank)

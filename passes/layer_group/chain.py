@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.local.schedule import STORING
 from xdsl_tpu.passes.layer_group.clock import Cost
-from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, has_ring, lows_behind, plan_group
+from xdsl_tpu.passes.layer_group.model import (
+    Cut,
+    Group,
+    ScratchOf,
+    has_ring,
+    lows_behind,
+    plan_group,
+)
 from xdsl_tpu.passes.layer_group.plan import Late, Ring
 from xdsl_tpu.passes.layer_group.progress import done_after
 from xdsl_tpu.passes.tensors import is_weight
@@ -31,7 +38,11 @@ CostOf = Callable[[Group], Cost | None]
 
 
 def rechained(
-    groups: Sequence[Group], chip: Chip, scratch: ScratchOf, cost_of: CostOf | None = None
+    groups: Sequence[Group],
+    chip: Chip,
+    scratch: ScratchOf,
+    cost_of: CostOf | None = None,
+    over: Callable[[Cut], Cut | None] = lambda cut: None,
 ) -> list[Group]:
     """Plan the straight groups again so that one ring of weights goes through all of them.
 
@@ -41,7 +52,8 @@ def rechained(
     which that leaves too little keep their own ring. Inputs lie beside what the group before still
     needs if several cores share that: the TIU waits for what another core has made.
 
-    Inputs that are all loaded first take room from weights. They are loaded later where the group
+    Inputs that are all loaded first take room from weights, and so do results beside operands that
+    nothing reads afterwards. They are loaded later, and results lie there (`over`), where the group
     is done earlier by that, as far as its cost is known.
     """
     head: int | None = None
@@ -55,38 +67,46 @@ def rechained(
         late = before.plan.late if before is not None else ()
         cost = None if cost_of is None else cost_of(group)
         ways: list[Group] = []
-        for lazy, way in _lazier(group, chip, scratch, 0 if cost is None else LAZIEST):
+        for lazy, way in _lazier(group, chip, scratch, 0 if cost is None else LAZIEST, over):
             ring = Ring(max(above, way.plan.activations), later, head)
             again = list(_patient(way, chip, scratch, ring, late, lazy))
             ways += again[: None if cost is not None else 1] or ([] if lazy else [way])
-        best = ways[0] if cost is None else _earliest(ways, cost, chip)
+        best = ways[0] if cost_of is None or cost is None else _earliest(ways, cost_of, chip)
         chained.append(best)
         head = best.plan.head if best is not group else head
     return chained
 
 
-def _earliest(ways: Sequence[Group], cost: Cost, chip: Chip) -> Group:
+def _earliest(ways: Sequence[Group], cost_of: CostOf, chip: Chip) -> Group:
     """With which way to plan a group it is done first; where they hardly differ the first one."""
     if len(ways) == 1:
         return ways[0]
-    ends = [done_after(way, cost, chip) for way in ways]
+    costs = [cost_of(way) for way in ways]
+    ends = [done_after(w, c, chip) for w, c in zip(ways, costs, strict=True) if c is not None]
     return next(way for way, end in zip(ways, ends, strict=True) if end <= (1 + SURE) * min(ends))
 
 
-def _lazier(group: Group, chip: Chip, scratch: ScratchOf, most: int) -> Iterator[tuple[int, Group]]:
-    """A group as it is, and with inputs loaded later where that leaves clearly more to weights."""
+def _lazier(
+    group: Group,
+    chip: Chip,
+    scratch: ScratchOf,
+    most: int,
+    over: Callable[[Cut], Cut | None],
+) -> Iterator[tuple[int, Group]]:
+    """A group as it is, and with results over operands, and with inputs loaded later, where that
+    leaves clearly more to weights."""
     yield 0, group
-    inputs = [value for value in group.slicing.loaded if not is_weight(value)]
-    if len(inputs) < 2:
-        return
     least = group.plan.activations
-    for lazy in range(1, most + 1):
-        way = plan_group(group, chip, scratch, lazy=lazy)
-        if not isinstance(way, Group):
-            return
-        if way.plan.activations < least - CROWD * chip.local_bytes:
-            least = way.plan.activations
-            yield lazy, way
+    inputs = [value for value in group.slicing.loaded if not is_weight(value)]
+    for cut in (group, over(group) if most else None):
+        for lazy in range(1 if cut is group else 0, most + 1 if len(inputs) > 1 else 1):
+            way = plan_group(cut, chip, scratch, lazy=lazy) if cut is not None else None
+            if not isinstance(way, Group):
+                break
+            crowd = CROWD * chip.local_bytes if lazy else 0
+            if way.plan.activations < least - crowd:
+                least = way.plan.activations
+                yield lazy, way
 
 
 def _patient(

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from xdsl.context import Context
@@ -26,6 +27,7 @@ from xdsl_tpu.passes.layer_group.keep_values import keep_values
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
 from xdsl_tpu.passes.layer_group.orders import Found, first_done
+from xdsl_tpu.passes.layer_group.overwrite import overwriting
 from xdsl_tpu.passes.layer_group.packs import pack_weights
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
@@ -117,6 +119,7 @@ class LayerGroupPass(ModulePass):
         if self.split_weights:
             mark_split_weights(computing_ops(func.body.block))
         prices, keeping = Prices(chip, op), list[Keeping]()
+        over = partial(overwriting, prices)
 
         def searched() -> Found:
             bases = base_groups(computing_ops(func.body.block), self._why_global)
@@ -132,7 +135,7 @@ class LayerGroupPass(ModulePass):
         else:
             found = first_done(func, chip, searched) if self.gather else searched()
             search, bases, searcher = found.search, found.bases, found.search.searcher
-            groups = rechained(found.groups, chip, prices.scratch, search.cost_of)
+            groups = rechained(found.groups, chip, prices.scratch, search.cost_of, over)
             if self.keep:
                 groups, keeping = keep_values(search, groups)
             if self.explain or self.explain_file:

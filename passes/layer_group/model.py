@@ -1,6 +1,7 @@
 """From ops of the IR to the plain values that the planner works on, and back to a group."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import accumulate
 from typing import TypeGuard
 
@@ -36,13 +37,17 @@ ScratchOf = Callable[[Operation, GroupType, Slicing], int]
 
 @record(frozen=True)
 class Cut:
-    """Ops of one block, in order, worked on slice by slice; `cores` share out the slices."""
+    """Ops of one block, in order, worked on slice by slice; `cores` share out the slices.
+
+    `over`: results that lie where an operand did, and that operand.
+    """
 
     ops: tuple[Operation, ...]
     kind: GroupType
     secs: Secs
     slicing: Slicing
     cores: int
+    over: Mapping[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     @property
     def is_straight(self) -> bool:
@@ -65,7 +70,7 @@ class Cut:
 class Group(Cut):
     """The same with a place for everything."""
 
-    plan: Plan
+    plan: Plan = field(kw_only=True)
 
     @property
     def times(self) -> Times:
@@ -125,7 +130,7 @@ def plan_group(
         plan = plan_sliced(steps, items, room)
     if isinstance(plan, Refusal):
         return plan
-    return Group(cut.ops, cut.kind, cut.secs, cut.slicing, cut.cores, plan)
+    return Group(cut.ops, cut.kind, cut.secs, cut.slicing, cut.cores, cut.over, plan=plan)
 
 
 def _items(
@@ -135,7 +140,7 @@ def _items(
 ) -> dict[object, Item]:
     slicing, sliced = cut.slicing, not cut.is_straight
     stored, loaded = set(slicing.stored), set(slicing.loaded)
-    roots = _roots(cut.ops, slicing, stored if sliced else set())
+    roots = roots_of(cut.ops, slicing, stored if sliced else set(), cut.over)
     items: dict[object, Item] = {}
     for value, slices in slicing.of.items():
         role = Role.INTERNAL
@@ -149,28 +154,33 @@ def _items(
     return items
 
 
-def _roots(
-    ops: Sequence[Operation], slicing: Slicing, stored: Collection[SSAValue]
+def roots_of(
+    ops: Sequence[Operation],
+    slicing: Slicing,
+    stored: Collection[SSAValue],
+    over: Mapping[SSAValue, SSAValue],
 ) -> dict[SSAValue, SSAValue]:
-    """Views and the value whose memory they are.
+    """Views, and results over operands, and the value whose memory they are.
 
     A view in `stored` of a value that is loaded gets memory of its own: in a pipeline the next
     slice is loaded before this one is stored. So does one that lies differently in the lanes.
     """
     roots: dict[SSAValue, SSAValue] = {}
     for op in ops:
+        if (below := over.get(op.results[0])) is not None:
+            roots[op.results[0]] = roots.get(below, below)
         if not isinstance(op, LocalReshape):
             continue
         source, view = op.operands[0], op.results[0]
         root = roots.get(source, source)
-        if _lies_as(slicing.of[view], slicing.of[source]) and (
+        if lies_as(slicing.of[view], slicing.of[source]) and (
             view not in stored or root not in slicing.loaded
         ):
             roots[view] = root
     return roots
 
 
-def _lies_as(view: ValueSlices, source: ValueSlices) -> bool:
+def lies_as(view: ValueSlices, source: ValueSlices) -> bool:
     """Whether elements keep their bytes: each of the n * d rows of a lane is aligned by itself.
 
     Where rows are cut, the source may have more of them than the view.

@@ -7,6 +7,7 @@ that cannot be loaded ahead.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import inf
@@ -22,6 +23,7 @@ from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Passage
 from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.model import Group, cut_group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
+from xdsl_tpu.passes.layer_group.overwrite import more_cycles
 from xdsl_tpu.passes.layer_group.passages import Passages
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
@@ -112,7 +114,12 @@ class OptimalSearch:
         if not group.is_straight or group.secs.total > 1:
             return None
         start = self.costs.position[group.ops[0]]
-        return self.costs.cost(start, start + len(group.ops))
+        cost = self.costs.cost(start, start + len(group.ops))
+        if cost is None or not group.over:
+            return cost
+        more = (more_cycles(self.costs.prices, group, op) for op in group.ops)
+        steps = (s._replace(tiu=s.tiu + late) for s, late in zip(cost.steps, more, strict=True))
+        return replace(cost, steps=tuple(steps))
 
     def planned(self) -> list[Part]:
         """The best partition, all groups planned; weights run ahead as far as the ring allows, or,

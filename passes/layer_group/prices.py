@@ -30,6 +30,7 @@ from xdsl_tpu.backend.local.measure import (
     measure_pack,
     measure_store,
 )
+from xdsl_tpu.backend.local.overwrite import measure_over
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import DoesNotFit, NoKernel
@@ -93,7 +94,7 @@ class Prices:
     """What things cost on a chip, in cycles; what passes have measured for a `module`, once."""
 
     def __init__(self, chip: Chip, module: ModuleOp | None = None) -> None:
-        self.chip = chip
+        self.chip, self.whole = chip, Part(chip.lanes)
         measured = {} if module is None else module_info(module).measured
         self._signatures: dict[Hashable, int]
         self._known: dict[Hashable, Any]
@@ -134,6 +135,13 @@ class Prices:
         if not isinstance(found, int):
             raise DoesNotFit(f"'{required_name(op)}' ({op.name}): {found}") from found
         return found
+
+    def over(self, op: Operation, operand: SSAValue, scratch: int) -> int | None:
+        """TIU cycles of an op with its whole result over one of its operands, in so many bytes of
+        scratch memory per lane; None where it cannot be."""
+        key = ("over", self.signature(op), list(op.operands).index(operand), scratch)
+        sizes = self.whole.sizes
+        return self._once(key, lambda: measure_over(op, operand, sizes, KIND, self.chip, scratch))
 
     def _scratch(
         self, op: Operation, kind: GroupType, slicing: Slicing, values: Sequence[SSAValue]
