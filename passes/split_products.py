@@ -183,9 +183,16 @@ class _Prices:
     known: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def is_faster(self, ops: Sequence[Operation], parts: Mapping[Operation, int]) -> bool:
-        """Whether all ops from the first that is split to the last take less then."""
+        """Whether all ops from the first that is split to the last take less then.
+
+        The ops that make what the first one reads and that read what the last one makes belong to
+        them: what is added there takes room as long.
+        """
         places = [place for place, op in enumerate(ops) if op in parts]
-        module = cut_out(ops[places[0] : places[-1] + 1], "products", values=False)
+        first, last = places[0], places[-1] + 1
+        first -= bool(first) and ops[first - 1].results[0] in ops[first].operands
+        last += last < len(ops) and ops[last - 1].results[0] in ops[last].operands
+        module = cut_out(ops[first:last], "products", values=False)
         key = module_text(module, locations=False)
         if key not in self.known:
             self.known[key] = self._measured(module)
