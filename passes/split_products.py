@@ -185,14 +185,18 @@ class _Prices:
     def is_faster(self, ops: Sequence[Operation], parts: Mapping[Operation, int]) -> bool:
         """Whether all ops from the first that is split to the last take less then.
 
-        The ops that make what the first one reads and that read what the last one makes belong to
-        them: what is added there takes room as long.
+        That counts by itself, where the first matrix is there when they begin, and with the ops
+        that make what the first one reads and that read what the last one makes, where it is not
+        and what is added there takes room as long. A network has either.
         """
         places = [place for place, op in enumerate(ops) if op in parts]
         first, last = places[0], places[-1] + 1
-        first -= bool(first) and ops[first - 1].results[0] in ops[first].operands
-        last += last < len(ops) and ops[last - 1].results[0] in ops[last].operands
-        module = cut_out(ops[first:last], "products", values=False)
+        before = first > 0 and ops[first - 1].results[0] in ops[first].operands
+        behind = last < len(ops) and ops[last - 1].results[0] in ops[last].operands
+        ranges = (ops[first:last], ops[first - before : last + behind])
+        return any(self._once(cut_out(some, "products", values=False)) for some in ranges)
+
+    def _once(self, module: ModuleOp) -> bool:
         key = module_text(module, locations=False)
         if key not in self.known:
             self.known[key] = self._measured(module)
