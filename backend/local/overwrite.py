@@ -34,19 +34,18 @@ def measure_over(
     place = next((n for n, value in enumerate(op.operands) if value is operand), None)
     if kernel is None or place is None or not (isinstance(op, LocalGen) and op.may_overwrite()):
         return None
-    wide = replace(chip, local_bytes=APART * chip.local_bytes)
-    apart, over = _Witness(wide), DryEmitter(chip)
+    apart = _Witness(replace(chip, local_bytes=APART * chip.local_bytes))
+    over = DryEmitter(chip)
     try:
-        for emitter, address, base in (
-            (apart, chip.local_bytes, wide.local_bytes),
-            (over, 0, chip.local_bytes),
-        ):
-            memory = LocalMemory(emitter.chip, [(base // 2, base // 2 + scratch)])
-            context = context_of(op, (sizes, from_the_start), kind, emitter, memory)
-            found = _moved(context, place, address)
-            if found is None:
+        for emitter, address in ((apart, chip.local_bytes), (over, 0)):
+            base = emitter.chip.local_bytes // 2
+            memory = LocalMemory(emitter.chip, [(base, base + scratch)])
+            context = _moved(
+                context_of(op, (sizes, from_the_start), kind, emitter, memory), place, address
+            )
+            if context is None:
                 return None
-            kernel(found)
+            kernel(context)
     except DoesNotFit:
         return None
     return over.tiu_cycles if apart.has_read_before(chip.local_bytes) else None
@@ -59,14 +58,16 @@ def _moved(context: LocalContext, place: int, address: int) -> LocalContext | No
     if own is None or own.form is not Form.PLAIN:
         return None
     tensor = replace(own.tensor, address=address)
-    if (tensor.shape, tensor.strides, tensor.dtype.bytes) != (
-        out.shape,
-        out.strides,
-        out.dtype.bytes,
-    ):
+    if not _are_alike(replace(tensor, address=out.address), out):
         return None
     operands[place] = replace(own, tensor=tensor)
     return replace(context, operands=tuple(operands))
+
+
+def _are_alike(one: LocalTensor, other: LocalTensor) -> bool:
+    """Whether elements lie over elements."""
+    mine, others = ((x.address, x.shape, x.strides, x.dtype.bytes) for x in (one, other))
+    return mine == others
 
 
 class _Witness(DryEmitter):
@@ -88,26 +89,16 @@ class _Witness(DryEmitter):
         read when commands write into its place there, element by element or earlier."""
         written = np.zeros(most, bool)
         for out, operands, each in self._seen:
-            own = np.zeros(0, np.int64)
-            if out.address < most:
-                own = _bytes(out, self.chip)
+            is_result = out.address < most
+            own = _bytes(out, self.chip) if is_result else np.zeros(0, np.int64)
             for read in operands:
                 if not most <= read.address < 2 * most:
                     continue
-                there = replace(read, address=read.address - most)
-                here = _bytes(there, self.chip)
-                in_place = each and (
-                    there.address,
-                    there.shape,
-                    there.strides,
-                    there.dtype.bytes,
-                ) == (
-                    out.address,
-                    out.shape,
-                    out.strides,
-                    out.dtype.bytes,
-                )
-                if written[here].any() or (not in_place and np.isin(own, here).any()):
+                below = replace(read, address=read.address - most)
+                here = _bytes(below, self.chip)
+                if written[here].any():
+                    return False
+                if not (each and _are_alike(below, out)) and np.isin(own, here).any():
                     return False
             written[own] = True
         return True
@@ -119,8 +110,6 @@ def _bytes(tensor: LocalTensor, chip: Chip) -> npt.NDArray[np.int64]:
     places = np.zeros(1, np.int64)
     for size, step in zip((n, tensor.groups(chip), h, w), tensor.strides, strict=True):
         places = np.add.outer(places, np.arange(size) * step).ravel()
-    places = np.unique(places) * tensor.dtype.bytes
-    return (
-        tensor.address % chip.local_bytes
-        + np.add.outer(places, np.arange(tensor.dtype.bytes)).ravel()
-    )
+    size = tensor.dtype.bytes
+    each = np.add.outer(np.unique(places) * size, np.arange(size)).ravel()
+    return tensor.address % chip.local_bytes + each

@@ -21,11 +21,6 @@ from xdsl_tpu.passes.tensors import (
     is_weight,
 )
 
-AS_FAST = 1.025
-"""Of an attention with what is around it the one op is taken unless it takes this many times as
-long: groups of a whole network are seldom as good as those of a block of it by itself, and the op
-needs less of local memory than scores do, whatever the groups."""
-
 Change = Callable[[ModuleOp], None]
 
 
@@ -66,7 +61,7 @@ class Prices:
         if cycles >= line.total or (_is_grouped(parts) and cycles < line.busy[Engine.TIU]):
             return cycles < line.total
         block = _cut_out(found, around=True)
-        return self._fused(block).total < AS_FAST * self._compiled(block).total
+        return self._fused(block).total < self._compiled(block).total
 
     def _fused(self, parts: ModuleOp) -> Timeline:
         fused = copied(parts)

@@ -36,13 +36,16 @@ as what is expected of a group is right."""
 CostOf = Callable[[Group], Cost | None]
 """What the ops of a straight group take; None where that is not known."""
 
+OverOf = Callable[[Cut], Cut | None]
+"""A group with results over operands; None where there are none."""
+
 
 def rechained(
     groups: Sequence[Group],
     chip: Chip,
     scratch: ScratchOf,
     cost_of: CostOf | None = None,
-    over: Callable[[Cut], Cut | None] = lambda cut: None,
+    over: OverOf = lambda cut: None,
 ) -> list[Group]:
     """Plan the straight groups again so that one ring of weights goes through all of them.
 
@@ -87,11 +90,7 @@ def _earliest(ways: Sequence[Group], cost_of: CostOf, chip: Chip) -> Group:
 
 
 def _lazier(
-    group: Group,
-    chip: Chip,
-    scratch: ScratchOf,
-    most: int,
-    over: Callable[[Cut], Cut | None],
+    group: Group, chip: Chip, scratch: ScratchOf, most: int, over: OverOf
 ) -> Iterator[tuple[int, Group]]:
     """A group as it is, and with results over operands, and with inputs loaded later, where that
     leaves clearly more to weights."""

@@ -23,7 +23,7 @@ from xdsl_tpu.passes.layer_group.clock import Clock, Cost, Passage
 from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.model import Group, cut_group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
-from xdsl_tpu.passes.layer_group.overwrite import more_cycles
+from xdsl_tpu.passes.layer_group.overwrite import over_cycles
 from xdsl_tpu.passes.layer_group.passages import Passages
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
@@ -117,8 +117,12 @@ class OptimalSearch:
         cost = self.costs.cost(start, start + len(group.ops))
         if cost is None or not group.over:
             return cost
-        more = (more_cycles(self.costs.prices, group, op) for op in group.ops)
-        steps = (s._replace(tiu=s.tiu + late) for s, late in zip(cost.steps, more, strict=True))
+        steps = list(cost.steps)
+        for number, op in enumerate(group.ops):
+            if (operand := group.over.get(op.results[0])) is not None:
+                own = self.costs.kernel(start + number, self.costs.whole, start + len(group.ops))
+                more = (over_cycles(self.costs.prices, group, op, operand) or 0) - (own or 0)
+                steps[number] = steps[number]._replace(tiu=steps[number].tiu + more)
         return replace(cost, steps=tuple(steps))
 
     def planned(self) -> list[Part]:

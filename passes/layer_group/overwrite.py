@@ -1,6 +1,6 @@
 """Results of a group that lie where an operand did, which leaves more room to weights."""
 
-from collections.abc import Mapping
+from collections.abc import Set
 from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
@@ -23,59 +23,58 @@ def overwriting(prices: Prices, cut: Cut) -> Cut | None:
     None where there are none."""
     if cut.secs.total > 1 or cut.over:
         return None
-    over: dict[SSAValue, SSAValue] = {}
+    last = {value: number for number, op in enumerate(cut.ops) for value in op.operands}
+    sharing = _sharing(cut)
     inside, least = set(cut.ops), LARGE * prices.chip.local_bytes
-    last = {value: op for op in cut.ops for value in op.operands}
-    for op in cut.ops:
+    over: dict[SSAValue, SSAValue] = {}
+    for number, op in enumerate(cut.ops):
         if not isinstance(op, LocalGen) or not op.may_overwrite():
             continue
         result = op.results[0]
         if slice_bytes(result, cut.slicing.of, inside, prices.chip) < least:
             continue
         for operand in dict.fromkeys(op.operands):
-            if _is_free(operand, op, cut, over, last) and _is_known(prices, cut, op, operand):
+            if not _lies_as_result(operand, op, cut):
+                continue
+            shared = sharing[operand]
+            if any(last.get(value, 0) > number or _is_moved(value, cut) for value in shared):
+                continue
+            if over_cycles(prices, cut, op, operand) is not None:
                 over[result] = operand
+                both = shared | sharing[result]
+                sharing.update(dict.fromkeys(both, both))
                 break
     return replace(cut, over=over) if over else None
 
 
-def _is_free(
-    operand: SSAValue,
-    op: Operation,
-    cut: Cut,
-    over: Mapping[SSAValue, SSAValue],
-    last: Mapping[SSAValue, Operation],
-) -> bool:
-    """Whether an op of a group is the last to need an operand, which lies as its result shall."""
-    result, of = op.results[0], cut.slicing.of
-    if is_none(operand) or is_weight(operand) or operand in cut.slicing.loaded:
-        return False
-    if element_bits(operand) != element_bits(result) or not lies_as(of[result], of[operand]):
-        return False
-    roots = roots_of(cut.ops, cut.slicing, (), over)
-    root = roots.get(operand, operand)
-    shared = {root, *(value for value, other in roots.items() if other is root)}
-    if any(value in cut.slicing.loaded or value in cut.slicing.stored for value in shared):
-        return False
-    place = {one: number for number, one in enumerate(cut.ops)}
-    if max(place[last[value]] for value in shared if value in last) > place[op]:
-        return False
-    return all(tap_reader(value, place.__contains__) is None for value in (operand, result))
-
-
-def _is_known(prices: Prices, cut: Cut, op: Operation, operand: SSAValue) -> bool:
-    """Whether the kernel of an op works like that."""
+def over_cycles(prices: Prices, cut: Cut, op: Operation, operand: SSAValue) -> int | None:
+    """What an op of a group takes with its result over an operand; None where it cannot be."""
     try:
         scratch = prices.scratch(op, cut.kind, cut.slicing)
     except DoesNotFit:
+        return None
+    return prices.over(op, operand, scratch)
+
+
+def _sharing(cut: Cut) -> dict[SSAValue, Set[SSAValue]]:
+    """The values that are the same memory as a value of a group, itself among them."""
+    roots = roots_of(cut.ops, cut.slicing, (), {})
+    same: dict[SSAValue, set[SSAValue]] = {}
+    for value in cut.slicing.of:
+        same.setdefault(roots.get(value, value), set()).add(value)
+    return {value: shared for shared in same.values() for value in shared}
+
+
+def _lies_as_result(operand: SSAValue, op: Operation, cut: Cut) -> bool:
+    """Whether the elements of an operand lie as those of the result do."""
+    if is_none(operand) or is_weight(operand):
         return False
-    return prices.over(op, operand, scratch) is not None
+    result, of = op.results[0], cut.slicing.of
+    if element_bits(operand) != element_bits(result) or not lies_as(of[result], of[operand]):
+        return False
+    inside = set(cut.ops)
+    return all(tap_reader(value, inside.__contains__) is None for value in (operand, result))
 
 
-def more_cycles(prices: Prices, cut: Cut, op: Operation) -> int:
-    """How much longer an op of a group takes as its result lies over an operand."""
-    operand, plain = cut.over.get(op.results[0]), prices.compute(op, prices.whole)
-    if operand is None or plain is None:
-        return 0
-    scratch = prices.scratch(op, cut.kind, cut.slicing)
-    return (prices.over(op, operand, scratch) or plain) - plain
+def _is_moved(value: SSAValue, cut: Cut) -> bool:
+    return value in cut.slicing.loaded or value in cut.slicing.stored

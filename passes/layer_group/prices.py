@@ -94,7 +94,7 @@ class Prices:
     """What things cost on a chip, in cycles; what passes have measured for a `module`, once."""
 
     def __init__(self, chip: Chip, module: ModuleOp | None = None) -> None:
-        self.chip, self.whole = chip, Part(chip.lanes)
+        self.chip, self._whole = chip, Part(chip.lanes)
         measured = {} if module is None else module_info(module).measured
         self._signatures: dict[Hashable, int]
         self._known: dict[Hashable, Any]
@@ -140,7 +140,7 @@ class Prices:
         """TIU cycles of an op with its whole result over one of its operands, in so many bytes of
         scratch memory per lane; None where it cannot be."""
         key = ("over", self.signature(op), list(op.operands).index(operand), scratch)
-        sizes = self.whole.sizes
+        sizes = self._whole.sizes
         return self._once(key, lambda: measure_over(op, operand, sizes, KIND, self.chip, scratch))
 
     def _scratch(

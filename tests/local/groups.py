@@ -26,7 +26,7 @@ from xdsl_tpu.dialects.weights import weights_of
 from xdsl_tpu.passes.address_assign.assign import divided_parts
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
 from xdsl_tpu.passes.layer_group.build import build_group
-from xdsl_tpu.passes.layer_group.model import cut_group, plan_group
+from xdsl_tpu.passes.layer_group.model import Cut, cut_group, plan_group
 from xdsl_tpu.passes.layer_group.slicing import Slicing
 from xdsl_tpu.passes.layer_group.split_weights import mark_split_weights
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
@@ -42,8 +42,9 @@ def grouped(
     secs: Secs = WHOLE,
     scratch: Callable[[Operation], int] = lambda op: SCRATCH,
     chip: Chip | None = None,
+    over: Callable[[Cut], Cut] = lambda cut: cut,
 ) -> ModuleOp:
-    """The addressed module with all ops of the case in one group."""
+    """The addressed module with all ops of the case in one group, with results `over` operands."""
     chip = chip or load_chip()
     module = case.module()
     for name in ("weight-reorder", "subnet-divide"):
@@ -55,7 +56,8 @@ def grouped(
     def wanted(op: Operation, kind: GroupType, slicing: Slicing) -> int:
         return scratch(op)
 
-    group = plan_group(cut_group(ops, kind, secs, chip), chip, wanted)
+    cut = cut_group(ops, kind, secs, chip)
+    group = cut if isinstance(cut, Refusal) else plan_group(over(cut), chip, wanted)
     assert not isinstance(group, Refusal), f"the group was refused: {group}"
     none = next(op for op in function.body.block.ops if isinstance(op, top.NoneOp))
     build_group(group, none, chip)
@@ -69,6 +71,7 @@ def run_grouped(
     kind: GroupType = GroupType.NORMAL,
     secs: Secs = WHOLE,
     scratch: Callable[[Operation], int] = lambda op: SCRATCH,
+    over: Callable[[Cut], Cut] = lambda cut: cut,
 ) -> Outcome:
     """Compile as one group, check the stream, simulate in two orders; must match the interpreter.
 
@@ -76,7 +79,7 @@ def run_grouped(
     """
     chip = load_chip()
     (expected,) = run_module(case.module(), case.inputs).values()
-    module = grouped(case, kind, secs, scratch, chip)
+    module = grouped(case, kind, secs, scratch, chip, over)
     program = generate(module, weights_of(module), chip)
     check_encoding(program)
     early, late = (execute(program, case, chip, ahead) for ahead in (Engine.TIU, Engine.GDMA))
