@@ -17,7 +17,7 @@ from xdsl_tpu.dialects.text import module_text
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.feed_forward import Block, Product, around, find, matrix_of
 from xdsl_tpu.passes.graph import none_before
-from xdsl_tpu.passes.measured import copied, cut_out, cycles_in_a_row
+from xdsl_tpu.passes.measured import copied, cut_out, cycles_taken
 from xdsl_tpu.passes.module_state import State, chip_name, require_state
 from xdsl_tpu.passes.pipelines import Settings, passes_behind
 from xdsl_tpu.passes.tensors import functions, shape_of
@@ -101,7 +101,7 @@ class _Prices:
 
     def _cycles(self, module: ModuleOp) -> int:
         passes = passes_behind(FuseMlpPass.name, self._settings)
-        return cycles_in_a_row(self._ctx, module, passes, self._chip)
+        return cycles_taken(self._ctx, module, passes, self._chip).in_a_row
 
 
 def _replace(block: Block, weights: Weights | None) -> None:

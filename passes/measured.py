@@ -20,6 +20,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.base import is_ranked_tensor
 from xdsl_tpu.dialects.module_info import module_info
 from xdsl_tpu.dialects.quant import CalibratedType
+from xdsl_tpu.dialects.records import record
 from xdsl_tpu.dialects.weights import Weights, attach, known_weights, weights_of
 from xdsl_tpu.passes.graph import module_of
 from xdsl_tpu.passes.module_state import chip_of
@@ -98,13 +99,20 @@ def measured(ctx: Context, module: ModuleOp, passes: Iterable[ModulePass], chip:
     return _run(ctx, module, passes, chip)[1]
 
 
-def cycles_in_a_row(
-    ctx: Context, module: ModuleOp, passes: Iterable[ModulePass], chip: Chip
-) -> int:
-    """What a module takes behind some passes, which change it, where others like it are around it.
+@record(frozen=True, slots=True)
+class Taken:
+    """Cycles of a module: from an idle machine, and where others like it are around it.
 
-    Its first loads are done while what is in front of it computes, after the last load of that.
+    There its first loads are done while what is in front of it computes, after the last load of
+    that.
     """
+
+    alone: int
+    in_a_row: int
+
+
+def cycles_taken(ctx: Context, module: ModuleOp, passes: Iterable[ModulePass], chip: Chip) -> Taken:
+    """What a module takes behind some passes, which change it."""
     program, line = _run(ctx, module, passes, chip)
     first = next((event.start for event in line.events[Engine.TIU]), line.total)
     loads = (
@@ -112,7 +120,8 @@ def cycles_in_a_row(
         for event in line.events[Engine.GDMA]
         if direction_of(program.gdma[event.position], chip) is Direction.LOAD
     )
-    return line.total - min(first, line.total - max(loads, default=0))
+    ahead = min(first, line.total - max(loads, default=0))
+    return Taken(line.total, line.total - ahead)
 
 
 def _run(

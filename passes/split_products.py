@@ -23,7 +23,7 @@ from xdsl_tpu.dialects.text import module_text
 from xdsl_tpu.dialects.weights import Weights, known_weights
 from xdsl_tpu.passes.graph import derived_name, rebuilt, tensor_like
 from xdsl_tpu.passes.layer_group.base_groups import computing_ops
-from xdsl_tpu.passes.measured import copied, cut_out, cycles_in_a_row
+from xdsl_tpu.passes.measured import Taken, copied, cut_out, cycles_taken
 from xdsl_tpu.passes.module_state import State, chip_name, cores_of, require_state
 from xdsl_tpu.passes.pipelines import Settings, passes_behind
 from xdsl_tpu.passes.tensors import functions, is_weight, required_name, shape_of, size_in_bytes
@@ -45,6 +45,10 @@ MOST_OPS = 48
 
 GAIN = 0.98
 """What it must take at most of what it took."""
+
+SAME = 1.005
+"""What it may take, of what it took, where others are around it and it gains by itself: a network
+has places where nothing that long computes in front of a product."""
 
 
 @dataclass(frozen=True)
@@ -183,20 +187,9 @@ class _Prices:
     known: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def is_faster(self, ops: Sequence[Operation], parts: Mapping[Operation, int]) -> bool:
-        """Whether all ops from the first that is split to the last take less then.
-
-        That counts by itself, where the first matrix is there when they begin, and with the ops
-        that make what the first one reads and that read what the last one makes, where it is not
-        and what is added there takes room as long. A network has either.
-        """
+        """Whether all ops from the first that is split to the last take less then."""
         places = [place for place, op in enumerate(ops) if op in parts]
-        first, last = places[0], places[-1] + 1
-        before = first > 0 and ops[first - 1].results[0] in ops[first].operands
-        behind = last < len(ops) and ops[last - 1].results[0] in ops[last].operands
-        ranges = (ops[first:last], ops[first - before : last + behind])
-        return any(self._once(cut_out(some, "products", values=False)) for some in ranges)
-
-    def _once(self, module: ModuleOp) -> bool:
+        module = cut_out(ops[places[0] : places[-1] + 1], "products", values=False)
         key = module_text(module, locations=False)
         if key not in self.known:
             self.known[key] = self._measured(module)
@@ -206,11 +199,15 @@ class _Prices:
         split = copied(module)
         SplitProductsPass("always", self.description).apply(self.ctx, split)
         try:
-            return self._cycles(split) <= GAIN * self._cycles(module)
+            after, before = self._cycles(split), self._cycles(module)
         except (DoesNotFit, NoKernel):
             return False
+        if after.in_a_row <= GAIN * before.in_a_row:
+            return True
+        is_same = after.in_a_row <= SAME * before.in_a_row
+        return is_same and after.alone <= GAIN * before.alone
 
-    def _cycles(self, module: ModuleOp) -> int:
+    def _cycles(self, module: ModuleOp) -> Taken:
         settings = Settings(description=self.description, shortfall=False)
         passes = passes_behind(SplitProductsPass.name, settings)
-        return cycles_in_a_row(self.ctx, module, passes, self.chip)
+        return cycles_taken(self.ctx, module, passes, self.chip)
