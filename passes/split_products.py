@@ -46,10 +46,6 @@ MOST_OPS = 48
 GAIN = 0.98
 """What it must take at most of what it took."""
 
-SAME = 1.005
-"""What it may take, of what it took, where others are around it and it gains by itself: a network
-has places where nothing that long computes in front of a product."""
-
 
 @dataclass(frozen=True)
 class SplitProductsPass(ModulePass):
@@ -184,28 +180,40 @@ class _Prices:
     ctx: Context
     chip: Chip
     description: str
-    known: dict[str, bool] = field(default_factory=dict[str, bool])
+    known: dict[str, tuple[Taken, Taken] | None] = field(
+        default_factory=dict[str, tuple[Taken, Taken] | None]
+    )
 
     def is_faster(self, ops: Sequence[Operation], parts: Mapping[Operation, int]) -> bool:
-        """Whether all ops from the first that is split to the last take less then."""
+        """Whether all ops from the first that is split to the last take less then.
+
+        That counts where the first matrix is there when they begin, and where it is not, as local
+        memory is often full in front of them; there they begin with the op that makes what the
+        first one reads.
+        """
         places = [place for place, op in enumerate(ops) if op in parts]
-        module = cut_out(ops[places[0] : places[-1] + 1], "products", values=False)
+        first, last = places[0], places[-1] + 1
+        maker = first > 0 and ops[first - 1].results[0] in ops[first].operands
+        return self._gains(ops[first:last], "in_a_row") or self._gains(
+            ops[first - maker : last], "alone"
+        )
+
+    def _gains(self, ops: Sequence[Operation], where: Literal["alone", "in_a_row"]) -> bool:
+        module = cut_out(ops, "products", values=False)
         key = module_text(module, locations=False)
         if key not in self.known:
             self.known[key] = self._measured(module)
-        return self.known[key]
+        found = self.known[key]
+        return found is not None and getattr(found[0], where) <= GAIN * getattr(found[1], where)
 
-    def _measured(self, module: ModuleOp) -> bool:
+    def _measured(self, module: ModuleOp) -> tuple[Taken, Taken] | None:
+        """What is taken in parts, and as it is; None when that has no kernels."""
         split = copied(module)
         SplitProductsPass("always", self.description).apply(self.ctx, split)
         try:
-            after, before = self._cycles(split), self._cycles(module)
+            return self._cycles(split), self._cycles(module)
         except (DoesNotFit, NoKernel):
-            return False
-        if after.in_a_row <= GAIN * before.in_a_row:
-            return True
-        is_same = after.in_a_row <= SAME * before.in_a_row
-        return is_same and after.alone <= GAIN * before.alone
+            return None
 
     def _cycles(self, module: ModuleOp) -> Taken:
         settings = Settings(description=self.description, shortfall=False)

@@ -175,7 +175,10 @@ def test_commands_tell_what_may_lie_over_an_operand(
         x, out = context.operand(0).tensor, context.out.tensor
         emit(context, out, x, context.scratch.aligned(out.shape, out.dtype))
 
-    monkeypatch.setattr(overwrite, "sliced_kernel", lambda op: kernel)
+    def found_kernel(op: Operation) -> Callable[[LocalContext], None]:
+        return kernel
+
+    monkeypatch.setattr(overwrite, "sliced_kernel", found_kernel)
     op = relu()
     found = overwrite.measure_over(
         op, op.operands[0], lambda v: of_value(v, KIND, CHIP.lanes), KIND, CHIP, SCRATCH
