@@ -61,7 +61,8 @@ class SplitProductsPass(ModulePass):
     Each column is computed as before.
 
     Considered are matrices that take much of local memory with the one before or behind; measured
-    is what the commands of the ops from the first of them to the last take. `when` is `faster`,
+    is what the commands of the ops from the first of them to the last take, where the first matrix
+    is there when they begin and where it is not. `when` is `faster`,
     `always` or `never`; `chip` a name or a `.toml` description, by default `module.chip`. Nothing
     is done for several cores, which share what they compute.
     """

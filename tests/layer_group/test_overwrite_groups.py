@@ -42,9 +42,11 @@ def feed_forward(rows: int = 512, inner: int = 3072, layers: int = 2) -> Case:
 
 
 def cycles(case: Case) -> int:
+    """With whole matrices, of which two have room where results lie over operands only."""
     module = case.module()
     for step in STAGES["final"]:
-        make_pass(step, "").apply(make_context(), module)
+        if step != "split-products":
+            make_pass(step, "").apply(make_context(), module)
     program = generate(module, weights_of(module), CHIP)
     return simulate(program.tiu, program.gdma, CHIP).total
 
@@ -72,7 +74,7 @@ def test_weights_are_loaded_where_results_would_lie(monkeypatch: pytest.MonkeyPa
 
 def test_large_results_lie_over_what_nothing_reads_behind_them() -> None:
     found = over(feed_forward())
-    assert found == {"gelu0": "up0", "sum0": "x_unread", "gelu1": "up1", "sum1": "sum0"}
+    assert found == {"gelu0": "up0", "sum0": "down0", "gelu1": "up1", "sum1": "sum0"}
 
 
 @pytest.mark.parametrize(("inner", "is_large"), [(512, True), (448, False)])
@@ -128,6 +130,6 @@ def test_the_second_pass_is_in_the_price() -> None:
     costs = [search.cost_of(group) for group in (plain, dense)]
     assert costs[0] is not None
     assert costs[1] is not None
-    lines = 512 // CHIP.lanes * 3072 // CHIP.eu(2)
+    lines = 512 // CHIP.lanes * 768 // CHIP.eu(2)  # of the sum; the GELU ends with another command
     assert costs[1].tiu - costs[0].tiu == lines
     assert dense.plan.activations < plain.plan.activations
