@@ -102,7 +102,7 @@ def compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> Run:
         return found
 
     monkeypatch.setattr(OptimalSearch, "run", watched)
-    monkeypatch.setattr(overwrite, "LARGE", 2)  # what lies over operands is decided and priced later
+    monkeypatch.setattr(overwrite, "LARGE", 2)  # what lies over operands is priced later
     module = example(name)
     for stage in STAGES:
         run_stage(module, stage, Settings(chip=CHIP.instruction_set, disable=NOT_PRICED))
