@@ -34,6 +34,7 @@ from xdsl_tpu.passes.canonicalize import (
     gathered_lines,
     indexed_rows,
     inserted_zeros,
+    masked_bias,
     matmul,
     matmul_permute_split,
     modulated,
@@ -228,7 +229,7 @@ PATTERNS: PatternTable = {
     top.UpsampleOp: (resize.RemoveInterp(),),
     top.ViewOp: (reshape.ViewToReshape(),),
     top.WeightOp: (weight.WeightToConst(),),
-    top.WhereOp: (segment_sums.SegmentSums(),),
+    top.WhereOp: (segment_sums.SegmentSums(), masked_bias.MaskBesideBias()),
 }
 
 
