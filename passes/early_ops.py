@@ -13,7 +13,7 @@ from xdsl_tpu.passes.join_runs import put_in_order
 from xdsl_tpu.passes.layer_group.base_groups import ordered_ops, why_not_local
 from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
-LITTLE = 16384
+SMALL = 16384
 """Bytes of operands and results, weights included, of a small step."""
 
 MOVES = (tpu.PermuteOp, tpu.ReshapeOp, tpu.SqueezeOp, tpu.UnsqueezeOp)
@@ -67,4 +67,4 @@ def _is_given(value: SSAValue) -> bool:
 
 def _is_little(op: Operation) -> bool:
     values = [value for value in (*op.operands, *op.results) if not is_none(value)]
-    return sum(map(size_in_bytes, values)) <= LITTLE
+    return sum(map(size_in_bytes, values)) <= SMALL

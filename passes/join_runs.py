@@ -18,7 +18,7 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.layer_group.base_groups import ordered_ops, why_not_local
 from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
-LITTLE = 16384
+WORTHWHILE = 16384
 """Bytes that a join saves from which on it is done before others."""
 
 
@@ -42,7 +42,7 @@ def join_runs(block: Block) -> None:
     """
     ops = ordered_ops(block)
     made = [_Run(tuple(run), local) for local, run in groupby(ops, lambda op: not _parts(op))]
-    runs = _joined(_joined(made, LITTLE), 1)
+    runs = _joined(_joined(made, WORTHWHILE), 1)
     if not _send_back(runs) and len(runs) == len(made):
         return
     put_in_order(block, [op for run in runs for op in run.ops])
