@@ -308,4 +308,18 @@ KEPT: dict[str, tuple[Recipe, tuple[str, ...]] | tuple[Recipe, tuple[str, ...], 
         ),
         (),
     ),
+    "a constant far above what it is added to": (
+        Recipe(
+            ((15, 5),),
+            (
+                Step("ReduceMin", (0,), (15,), {"axes": [1], "keepdims": 0}),
+                Step("Relu", (1,), (15,)),
+                Step("Gather", (2, Weight((3,), "ints", (6, 12, 11))), (3,), {"axis": 0}),
+                Step("Relu", (3,), (3,)),
+                Step("Add", (4, Weight((1,), "far")), (3,)),
+            ),
+        ),
+        (),
+        "INT8",
+    ),
 }

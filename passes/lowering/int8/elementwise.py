@@ -1,6 +1,7 @@
 """Arithmetic on integers of different scales: each operand is scaled to that of the result."""
 
 from collections.abc import Sequence
+from math import floor, log2
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ from xdsl_tpu.passes.lowering.int8.types import (
     unlimited,
 )
 from xdsl_tpu.passes.tensors import is_weight, required_name, shape_of
+
+MOST = 2.0**30
+"""What a constant may be for 32 bits to hold it with a product of 8 bits added."""
 
 
 def add_or_sub(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
@@ -158,8 +162,9 @@ def _scaled(
 def add_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     """addconst(x, c) -> AddConst(x) {multiplier, rshift}, (x * m + const) >> r.
 
-    The constant is in units of the result, shifted left as far as the product is. A difference
-    x - c is the sum with -c; c - x has no 8-bit form.
+    The constant is in units of the result, shifted left as far as the product is. 32 bits must hold
+    it, so beside a large one small steps of x are told apart less well. A difference x - c is the
+    sum with -c; c - x has no 8-bit form.
     """
     assert isinstance(op, top.AddConstOp | top.SubConstOp)
     constant = op.const_val.value.data
@@ -171,8 +176,12 @@ def add_const(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
     if step is None:
         return None
     out_scale = result_element(op.output, ctx.asymmetric).scale
-    multiplier, shift = multiplier_and_shift(step.scale / out_scale, 8)
-    units = float(round_half_away(np.array(constant / out_scale)))
+    scale = step.scale / out_scale
+    multiplier, shift = multiplier_and_shift(scale, 8)
+    units = float(np.clip(round_half_away(np.array(constant / out_scale)), -MOST, MOST))
+    if abs(units) * 2.0**shift > MOST:
+        shift = floor(log2(MOST / abs(units)))
+        multiplier = int(round_half_away(np.array(scale * 2.0**shift)))
     return build(
         op,
         ctx,

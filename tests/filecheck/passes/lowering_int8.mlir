@@ -190,3 +190,29 @@ module @classes_of_floats {
     return %2 : tensor<1x32x48xf32>
   }
 }
+
+// -----
+
+// A constant is shifted as far as the product, up to 2^30: that and a product of 8 bits fit 32 bits.
+// CHECK-LABEL: module @constant
+// CHECK: "tpu.AddConst"({{.*}}const_val = 0x41D0000000000000 : f64{{.*}}multiplier = 11 : si32{{.*}}rshift = 29 : si32
+module @constant {
+  func.func @main(%arg0: tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-127.0:127.0>>> {
+    %0 = "top.Input"(%arg0) : (tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-1.27e-6:1.27e-6>>> loc("x")
+    %1 = "top.AddConst"(%0) {const_val = 1.0 : f64} : (tensor<2x8x!quant.calibrated<f32<-1.27e-6:1.27e-6>>>) -> tensor<2x8x!quant.calibrated<f32<-127.0:127.0>>> loc("y")
+    return %1 : tensor<2x8x!quant.calibrated<f32<-127.0:127.0>>>
+  }
+}
+
+// -----
+
+// Twice as large it is shifted one place less, and so is what the steps of x become.
+// CHECK-LABEL: module @large_constant
+// CHECK: "tpu.AddConst"({{.*}}const_val = 0x41D0000000000000 : f64{{.*}}multiplier = 5 : si32{{.*}}rshift = 28 : si32
+module @large_constant {
+  func.func @main(%arg0: tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-127.0:127.0>>> {
+    %0 = "top.Input"(%arg0) : (tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-1.27e-6:1.27e-6>>> loc("x")
+    %1 = "top.AddConst"(%0) {const_val = 2.0 : f64} : (tensor<2x8x!quant.calibrated<f32<-1.27e-6:1.27e-6>>>) -> tensor<2x8x!quant.calibrated<f32<-127.0:127.0>>> loc("y")
+    return %1 : tensor<2x8x!quant.calibrated<f32<-127.0:127.0>>>
+  }
+}
