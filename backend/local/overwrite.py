@@ -71,7 +71,8 @@ def _are_alike(one: LocalTensor, other: LocalTensor) -> bool:
 
 
 class _Witness(DryEmitter):
-    """Remembers what commands read and write."""
+    """Remembers what commands read and write; of places that are alike those of the first, as each
+    has elements of its own."""
 
     def __init__(self, chip: Chip) -> None:
         super().__init__(chip)
