@@ -1,12 +1,13 @@
 """From a model file to a folder with IR, weights and a bmodel; printing nothing."""
 
 import json
-import tempfile
+import shutil
 import time
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -159,12 +160,13 @@ def scratch_folder(output: Path) -> Generator[Path]:
     Raises TpuError naming `output` when the folder or what goes into it cannot be written.
     """
     missing = [folder for folder in (output, *output.parents) if not folder.exists()]
+    scratch = output / f".partial.{token_hex(4)}"  # known before it is there: an interrupt may come
     try:
         output.mkdir(parents=True, exist_ok=True)
-        scratch = tempfile.TemporaryDirectory(dir=output, prefix=".partial.")
-        with scratch as path:
-            yield Path(path)
+        scratch.mkdir(0o700)
+        yield scratch
     except BaseException as error:
+        shutil.rmtree(scratch, ignore_errors=True)
         for folder in missing:
             with suppress(OSError):  # it was not made, or something else has come into it
                 folder.rmdir()
@@ -174,6 +176,7 @@ def scratch_folder(output: Path) -> Generator[Path]:
                 f"{output}: cannot be written ({reason}); give another folder"
             ) from error
         raise
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _is_about(error: OSError, output: Path) -> bool:
