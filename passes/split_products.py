@@ -188,24 +188,28 @@ class _Prices:
     def is_faster(self, ops: Sequence[Operation], parts: Mapping[Operation, int]) -> bool:
         """Whether all ops from the first that is split to the last take less then.
 
-        That counts where the first matrix is there when they begin, and where it is not, as local
-        memory is often full in front of them; there they begin with the op that makes what the
-        first one reads.
+        That counts where the first matrix is there when they begin, or else in the mean with where
+        it is not, as local memory is often full in front of them; there they begin with the op that
+        makes what the first one reads.
         """
         places = [place for place, op in enumerate(ops) if op in parts]
         first, last = places[0], places[-1] + 1
+        there = self._once(ops[first:last])
+        if there is None:
+            return False
+        after, before = (one.in_a_row for one in there)
+        if after <= GAIN * before:
+            return True
         maker = first > 0 and ops[first - 1].results[0] in ops[first].operands
-        return self._gains(ops[first:last], "in_a_row") or self._gains(
-            ops[first - maker : last], "alone"
-        )
+        late = self._once(ops[first - maker : last])
+        return late is not None and after + late[0].alone <= GAIN * (before + late[1].alone)
 
-    def _gains(self, ops: Sequence[Operation], where: Literal["alone", "in_a_row"]) -> bool:
+    def _once(self, ops: Sequence[Operation]) -> tuple[Taken, Taken] | None:
         module = cut_out(ops, "products", values=False)
         key = module_text(module, locations=False)
         if key not in self.known:
             self.known[key] = self._measured(module)
-        found = self.known[key]
-        return found is not None and getattr(found[0], where) <= GAIN * getattr(found[1], where)
+        return self.known[key]
 
     def _measured(self, module: ModuleOp) -> tuple[Taken, Taken] | None:
         """What is taken in parts, and as it is; None when that has no kernels."""
