@@ -106,7 +106,7 @@ def test_what_a_view_shows_is_not_written_over() -> None:
     assert "gelu" not in over(case)
 
 
-def test_what_is_loaded_or_stored_is_not_written_over() -> None:
+def test_what_is_loaded_is_not_written_over() -> None:
     case = Case("f16")
     case.op("tpu.Active", [case.input("x", (1, 512, 1024))], GELU, "gelu", (1, 512, 1024))
     assert not over(case)
