@@ -108,11 +108,23 @@ class QuantizedEmitter(TiuEmitter):
         Result and index are EU-aligned. One element of a lane takes a cycle when all three are in
         banks of their own, else the variant with hazard detection is needed, and half a cycle more.
         """
+        self._look_up(out, index, table, LayoutCode.LANES)
+
+    def pick(self, out: LocalTensor, index: LocalTensor, table: LocalTensor) -> None:
+        """out(0, c, 0, j) = table(0, c, 0, index(0, c, 0, j)): of each channel elements of its own,
+        of any type, by unsigned indices of 8 or 16 bits. All are EU-aligned, and as fast as above.
+        """
+        _require_aligned(table)
+        self._look_up(out, index, _one_row(table), LayoutCode.ALIGNED)
+
+    def _look_up(
+        self, out: LocalTensor, index: LocalTensor, table: LocalTensor, layout: LayoutCode
+    ) -> None:
         _require_aligned(out, index)
         apart = not share_a_bank((out, index, table), self.chip)
         function = SG.PE_S_GATHER_D1COOR if apart else SG.PE_S_GATHER_HZD
         operands = {"opd0": table, "opd1": _one_row(index)}
-        more = {"opd0_str": LayoutCode.LANES, "opd2_const": 1}
+        more = {"opd0_str": layout, "opd2_const": 1}
         self._emit("sSG", function, _one_row(out), operands, more)
 
     def integer_average(

@@ -2,6 +2,7 @@
 
 from math import prod
 
+from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.irdl import (
     attr_def,
     irdl_op_definition,
@@ -14,10 +15,22 @@ from xdsl.traits import Pure
 
 from xdsl_tpu.dialects.attrs import BOOL, I32_INT, I64_INT, SI32, default_attr_def
 from xdsl_tpu.dialects.base import RANKED
+from xdsl_tpu.dialects.interfaces.lane_view import Lanes, LaneView, Viewed, lanes_of
+from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, Part, Range, same_range
 from xdsl_tpu.dialects.interfaces.movement import PicksRows, Rows
-from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeInference, UnknownShapeError
+from xdsl_tpu.dialects.interfaces.shape import (
+    Shape,
+    ShapeInference,
+    UnknownShapeError,
+    dims,
+    known_shape,
+)
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of, scalar_as_one
-from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, TpuOp, declared_shape
+from xdsl_tpu.dialects.tpu.local import AlikeEverywhere, as_it_stands, stored_type
+from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, TpuOp, declared_shape
+
+PLACES = tuple(IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 16))
+"""The types of indices that pick elements of rows."""
 
 
 @irdl_op_definition
@@ -57,8 +70,12 @@ class GatherOp(PicksRows, ShapeInference, TpuOp):
 
 
 @irdl_op_definition
-class GatherElementsOp(TpuOp):
-    """For each index, the input element with that coordinate along `axis`."""
+class GatherElementsOp(AlikeEverywhere, LaneView, LocalOp):
+    """For each index, the input element with that coordinate along `axis`.
+
+    Of rows in the lanes (images, channels, elements) they are picked by constants of unsigned 8 or
+    16 bits, for each image or one for all: 1x256x128 of these make 12x256x128 of 12x256x512.
+    """
 
     name = "tpu.GatherElements"
 
@@ -70,6 +87,46 @@ class GatherElementsOp(TpuOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def local_support(self, kind: GroupType) -> str | None:
+        shape, which, result = self._shapes()
+        if not len(shape) == len(which) == 3 or self.axis.value.data not in (2, -1):
+            return f"it picks from {dims(shape)}; only elements of the rows of rank 3 are in lanes"
+        if stored_type(self.indices) not in PLACES:
+            return "its indices are no constants of unsigned 8 or 16 bits"
+        if which[0] in (1, shape[0]) and which[1] == shape[1] == result[1]:
+            return None
+        return f"indices {dims(which)} are not one for each row of {dims(shape)}"
+
+    def may_split(self, axis: Axis, kind: GroupType) -> bool:
+        return axis in ("n", "c")
+
+    def backward(self, part: Part, operand: int, size: int) -> Range | None:
+        return same_range(part, size) if part.axis in ("n", "c") else (0, size)
+
+    def split_weights(self) -> tuple[int, ...]:
+        return (1,)
+
+    def can_be_seen(self) -> bool:
+        return self.local_support(GroupType.NORMAL) is None
+
+    def lanes_wanted(self) -> tuple[Lanes, ...]:
+        shape, which, _ = self._shapes()
+        return (Lanes(1, prod(shape[:-1])),) if which[0] == shape[0] else (lanes_of(shape),)
+
+    def viewed(self, lanes: Lanes) -> Viewed | None:
+        shape, which, result = self._shapes()
+        if lanes == lanes_of(shape):
+            return as_it_stands(self)
+        if which[0] != shape[0] or lanes.rows != prod(shape[:-1]):
+            return None
+        seen, picked = (*lanes, shape[-1]), (*lanes, result[-1])
+        return Viewed((seen, picked, None, None), picked)
+
+    def _shapes(self) -> tuple[Shape, Shape, Shape]:
+        shapes = [known_shape(v.type) for v in (self.input, self.indices, self.output)]
+        data, which, result = (() if shape is None else shape for shape in shapes)
+        return data, which, result
 
 
 @irdl_op_definition

@@ -20,6 +20,7 @@ from xdsl_tpu.dialects.interfaces.movement import Moved, Movement
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.steps import Array, Steps
+from xdsl_tpu.passes.picked_rows import Picked, picked
 from xdsl_tpu.passes.tensors import element_of, shape_of
 
 
@@ -200,11 +201,30 @@ def _rows_read(do: Steps, x: SSAValue, rows: SSAValue, count: int, width: int) -
 
 
 def _gather_elements(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
-    """gather_elements(x, i) -> Gather of single elements at their positions."""
+    """gather_elements(x, i) -> GatherElements of rows, or Gather of single elements at their
+    positions."""
     assert isinstance(op, top.GatherElementsOp)
     do, shape = Steps(op, ctx), shape_of(op.input)
-    rows = element_rows(do, op.indices, shape, op.axis.value.data % len(shape))
+    axis = op.axis.value.data % len(shape)
+    known = do.values(op.indices)
+    if known is not None and axis == len(shape) - 1 and known.shape[:-1] == shape[:-1]:
+        places = _places(do, known[..., None], shape, [axis])[..., 0]
+        places = places.reshape(-1, *(1, *places.shape)[-2:])
+        if (found := picked(shape, places, ctx.chip.lanes)) is not None:
+            return [_picked(do, op.input, found)]
+    rows = element_rows(do, op.indices, shape, axis)
     return [_rows_read(do, op.input, rows, math.prod(shape_of(op.indices)), 1)]
+
+
+def _picked(do: Steps, x: SSAValue, found: Picked) -> SSAValue:
+    """Of each row of x the elements at its places."""
+    ctx = do.ctx
+    table = do.reshaped("table", ctx.as_type(x, ctx.element), found.shape, ctx.element)
+    operands = [table, do.weight("places", found.places, found.element)]
+    if found.result == shape_of(do.op.results[0]):
+        return do.last(tpu.GatherElementsOp, operands, ctx.element, axis=2)
+    made = do.step("picked", tpu.GatherElementsOp, operands, found.result, ctx.element, axis=2)
+    return do.last(tpu.ReshapeOp, [made], ctx.element, shape=list(shape_of(do.op.results[0])))
 
 
 def _gather_nd(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:

@@ -37,6 +37,7 @@ from xdsl_tpu.passes.processor_tpu_optimize.group_conv import GroupConvToNormalC
 from xdsl_tpu.passes.processor_tpu_optimize.matmul_left_reuse import MatMulLeftReuse
 from xdsl_tpu.passes.processor_tpu_optimize.narrow_active import NarrowActive
 from xdsl_tpu.passes.processor_tpu_optimize.remove_reshape import RemoveReshape
+from xdsl_tpu.passes.processor_tpu_optimize.skewed_rows import SkewedRows
 from xdsl_tpu.passes.processor_tpu_optimize.wide_product import WideProduct
 
 
@@ -79,7 +80,7 @@ def patterns(weights: Weights | None) -> PatternTable:
             permute_reshape.PermuteReshapeFuse2(),
         ),
         tpu.ReshapeOp: (RemoveReshape(), permute_reshape.PermuteReshapeFuse()),
-        tpu.SliceOp: (permute_swap.PermuteFuseAddSoftmaxSlice(),),
+        tpu.SliceOp: (permute_swap.PermuteFuseAddSoftmaxSlice(), SkewedRows(weights)),
         tpu.WhereOp: (permute_reorder.PermuteBehindWhere(),),
         tpu.SqueezeOp: (reshape_slice.ReshapeSliceSqueezePattern(),),
         tpu.SubOp: (reorder, mask),

@@ -29,8 +29,11 @@ def gather(call: Call) -> Array:
 
 
 def gather_elements(call: Call) -> Array:
-    """One element per index along an axis."""
-    return indexing.gather_elements(call.tensor(), call.tensor(1), call.integer("axis"))
+    """One element per index along an axis; indices of one image may stand for those of all."""
+    which, shape = call.tensor(1), call.shape()
+    if shape is not None and which.ndim == len(shape):
+        which = np.broadcast_to(which, shape)
+    return indexing.gather_elements(call.tensor(), which, call.integer("axis"))
 
 
 def gather_nd(call: Call) -> Array:
