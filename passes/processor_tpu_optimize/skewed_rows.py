@@ -48,12 +48,13 @@ class SkewedRows(RewritePattern):
         if self.weights is None:
             return
         shape, lanes = shape_of(op.output), chip_of(module_of(op)).lanes
+        best: tuple[SSAValue, Picked] | None = None
         for value, moves in _read_through(op):
             places = _places(shape_of(value), shape, moves)
             found = None if places is None else picked(shape_of(value), places, lanes)
-            if found is not None:
-                self._replace(op, value, found, rewriter)
-                return
+            best = best if found is None else (value, found)
+        if best is not None:
+            self._replace(op, *best, rewriter)
 
     def _replace(
         self, op: tpu.SliceOp, value: SSAValue, found: Picked, rewriter: PatternRewriter
