@@ -96,6 +96,7 @@ PATTERNS: PatternTable = {
         concat.DropEmptyConcatInputs(),
         concat.RemoveConcat(),
         concat.ConcatWeights(),
+        concat.ZerosToPad(),
         concat.ConcatNeighbourSlices(),
         concat.ConcatOfConcats(),
         recurrence.RollConcat(),

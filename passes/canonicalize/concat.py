@@ -13,7 +13,7 @@ from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.canonicalize.slice import is_static, set_cuts
 from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.constants import is_f32_weight, make_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, is_like, rebuilt
+from xdsl_tpu.passes.graph import derived_name, drop, has_shapes, is_like, none_for, rebuilt
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -51,6 +51,33 @@ class ConcatWeights(RewritePattern):
             return
         joined = np.concatenate(values, axis=op.axis.value.data)
         rewriter.replace(op, make_weight(op, derived_name(op, ""), joined))
+
+
+class ZerosToPad(RewritePattern):
+    """Concat(zeros, x: 4x7) -> Pad(x), with zeros before or behind the one operand that is none."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ConcatOp, rewriter: PatternRewriter) -> None:
+        others = [place for place, value in enumerate(op.inputs) if not is_f32_weight(value)]
+        if has_relu(op) or len(others) != 1 or len(op.inputs) == 1 or not has_shapes(*op.inputs):
+            return
+        (place,) = others
+        beside = [values_of(value) for value in op.inputs if is_f32_weight(value)]
+        if any(values is None or values.any() for values in beside):
+            return
+        shape = shape_of(op.inputs[place])
+        axis = op.axis.value.data % len(shape)
+        sizes = [shape_of(value)[axis] for value in op.inputs]
+        counts = [0] * (2 * len(shape))
+        counts[axis], counts[axis + len(shape)] = sum(sizes[:place]), sum(sizes[place + 1 :])
+        made = top.PadOp.make(
+            op.location,
+            (op.inputs[place], none_for(op, rewriter)),
+            result_types=op.result_types,
+            paddings=counts,
+            mode="constant",
+        )
+        rewriter.replace(op, made)
 
 
 class ConcatNeighbourSlices(RewritePattern):

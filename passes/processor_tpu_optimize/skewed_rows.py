@@ -97,8 +97,10 @@ def _places(source: Shape, made: Shape, moves: IndexMap) -> Places | None:
 
     None where other rows are read, something else than elements, or the same of all rows.
     """
+    if min(len(source), len(made)) < 2 or source[-2] != made[-2]:
+        return None
     *outer, rows, count = made
-    if len(source) < 2 or source[-2] != rows or prod(source[:-1]) != prod(made[:-1]):
+    if prod(source[:-1]) != prod(made[:-1]):
         return None
     if not moves.keeps_images(prod(outer), rows * count, rows * source[-1]):
         return None

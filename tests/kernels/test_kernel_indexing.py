@@ -41,6 +41,17 @@ both("gather middle", top.GatherOp, halves(3, 9, 70), places(9, 2, 5), axis=1)
 both("gather last", top.GatherOp, halves(6, 40), places(40, 7), axis=1)
 both("elements first", top.GatherElementsOp, halves(9, 7), places(9, 4, 7), axis=0)
 both("elements inside", top.GatherElementsOp, halves(3, 9, 8), places(9, 2, 5, 6), axis=1)
+both("elements last", top.GatherElementsOp, halves(3, 70, 300), places(300, 3, 70, 90), axis=2)
+both("elements of few rows", top.GatherElementsOp, halves(5, 9, 31), places(31, 5, 9, 16), axis=2)
+both("elements of one row", top.GatherElementsOp, halves(31), places(31, 40), axis=0)
+both(
+    "elements alike in all images",
+    top.GatherElementsOp,
+    halves(2, 3, 66, 20),
+    np.broadcast_to(places(20, 66, 7), (2, 3, 66, 7)),
+    axis=-1,
+)
+both("elements of few columns", top.GatherElementsOp, halves(2, 9, 70), places(70, 2, 9, 5), axis=2)
 both("nd", top.GatherNDOp, halves(5, 5, 8), places(5, 3, 4, 2))
 both("nd of elements", top.GatherNDOp, halves(5, 5), places(5, 7, 2))
 both("nd in batches", top.GatherNDOp, halves(2, 6, 6, 3), places(6, 2, 4, 1), batch_dims=1)

@@ -199,3 +199,10 @@ def rearrange(
     boxes = tpu.RearrangeOp.listed(Movement(prod(target), parts, border))
     rest: dict[str, Any] = {} if border is None else {"border": border}
     return made(tpu.RearrangeOp, sources, target, boxes=boxes, in_lanes=in_lanes, **rest)
+
+
+def picked(source: Shape, places: Shape, element: Attribute, axis: int = 2) -> NamedOp:
+    """Elements that indices of a type pick, along the last dimension unless said otherwise."""
+    which = weight(places, element, "places")
+    made_of = (*source[:-1], places[-1]) if axis == 2 else places
+    return made(tpu.GatherElementsOp, [source, which], made_of, nones=2, axis=axis)

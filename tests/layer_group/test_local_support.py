@@ -13,6 +13,7 @@ from tests.layer_group.op_samples import (
     matmul,
     out,
     permute,
+    picked,
     pool,
     rearrange,
     reduce,
@@ -24,13 +25,16 @@ from tests.layer_group.op_samples import (
     unary,
     weight,
 )
-from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i32
 
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.dialects.base import NamedOp
 from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen
+from xdsl_tpu.dialects.tpu.gather import PLACES
 from xdsl_tpu.passes.layer_group.base_groups import base_groups, why_global
+
+ui8, ui16 = PLACES
 
 SECOND_HALF = IndexMap((Box(32, 0, (Digit(32, 1, 1),)),))
 """What puts 32 elements behind 32 others."""
@@ -381,6 +385,26 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
         "only tokens of heads, and angles of tokens, are local, not 1x3x8x32",
     ),
     (
+        "elements-of-images",
+        picked((2, 8, 4, 5), (2, 8, 4, 3), ui8),
+        "it picks from 2x8x4x5; only elements of the rows of rank 3 are in lanes",
+    ),
+    (
+        "elements-of-columns",
+        picked((2, 8, 5), (2, 3, 5), ui8, axis=1),
+        "it picks from 2x8x5; only elements of the rows of rank 3 are in lanes",
+    ),
+    (
+        "elements-by-32-bits",
+        picked((2, 8, 5), (2, 8, 3), i32),
+        "its indices are no constants of unsigned 8 or 16 bits",
+    ),
+    (
+        "elements-of-some-images",
+        picked((4, 8, 5), (2, 8, 3), ui8),
+        "indices 2x8x3 are not one for each row of 4x8x5",
+    ),
+    (
         "shuffle",
         made(tpu.ShuffleChannelOp, [(1, 4, 5)], (1, 4, 5), group=2),
         "its rank is 3; only rank 4 is local",
@@ -470,6 +494,8 @@ LOCAL: list[tuple[str, NamedOp]] = [
         "rope",
         made(tpu.RopeOp, [(1, 3, 8, 32), (1, 3, 1, 32), (1, 3, 1, 32)], (1, 3, 8, 32)),
     ),
+    ("elements", picked((2, 8, 5), (2, 8, 3), ui8)),
+    ("elements-alike-in-all-images", picked((2, 8, 500), (1, 8, 3), ui16)),
     ("attention", attention((1, 8, 2, 16))),
     (
         "attention-with-a-mask-by-row",

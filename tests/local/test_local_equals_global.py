@@ -193,6 +193,14 @@ def best(case: Case) -> None:
     case.op("tpu.Best", [case.input("x", SHAPE), NONE], {"count": "3 : i64"}, "y", out)
 
 
+def picked(case: Case) -> None:
+    """Of each row some elements; images share their places."""
+    which = case.weight("which", (1, 70, 9), kind="ui8")
+    case.weights[which] = np.random.default_rng(0).integers(0, 30, (1, 70, 9)).astype(np.uint8)
+    operands = [case.input("x", (2, 70, 30)), which, NONE, NONE]
+    case.op("tpu.GatherElements", operands, {"axis": "2 : i64"}, "y", (2, 70, 9))
+
+
 def normalised(case: Case) -> None:
     """A LayerNorm with weight and bias over the last axis."""
     rows = [case.weight(name, (1, 1, 48), 0.5) for name in ("w", "b")]
@@ -272,6 +280,7 @@ CASES: Mapping[str, Build] = {
         is_inversed="false",
     ),
     "tpu.Div": binary("Div"),
+    "tpu.GatherElements": picked,
     "tpu.GroupNorm": of_channels("GroupNorm", (1, 70, 1, 1), num_groups="70 : i64"),
     "tpu.LayerNorm": normalised,
     "tpu.LeakyRelu": unary("LeakyRelu", alpha="0.1 : f64"),
