@@ -90,7 +90,8 @@ class GatherElementsOp(AlikeEverywhere, LaneView, LocalOp):
 
     def local_support(self, kind: GroupType) -> str | None:
         shape, which, result = self._shapes()
-        if not len(shape) == len(which) == 3 or self.axis.value.data not in (2, -1):
+        is_last = axis_of(self.axis.value.data, len(shape)) == len(shape) - 1
+        if not len(shape) == len(which) == 3 or not is_last:
             return f"it picks from {dims(shape)}; only elements of the rows of rank 3 are in lanes"
         if stored_type(self.indices) not in PLACES:
             return "its indices are no constants of unsigned 8 or 16 bits"
