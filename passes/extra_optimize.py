@@ -11,7 +11,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.passes.flops import flops
 from xdsl_tpu.passes.graph import is_returned, users
 from xdsl_tpu.passes.module_state import set_module_attributes
@@ -50,7 +50,7 @@ def merge_equal_users(function: FuncOp) -> None:
 def _is_mergeable(op: Operation) -> bool:
     """Whether an op may stand for an equal one; results of the function keep their names."""
     return (
-        op.dialect_name() == top.Top.name
+        op.dialect_name() in (top.Top.name, tpu.Tpu.name)
         and is_side_effect_free(op)
         and not op.regions
         and not is_returned(op)

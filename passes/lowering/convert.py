@@ -24,6 +24,7 @@ from xdsl_tpu.passes.calibration.complete import complete_ranges
 from xdsl_tpu.passes.calibration.ranges import range_of
 from xdsl_tpu.passes.calibration.spread import drop_ranges, spread_calibration
 from xdsl_tpu.passes.calibration.table import bias_corrections, read_table
+from xdsl_tpu.passes.extra_optimize import merge_equal_users
 from xdsl_tpu.passes.lowering.attention_parts import wide_attention
 from xdsl_tpu.passes.lowering.bounds import wrapping
 from xdsl_tpu.passes.lowering.casts import insert_casts
@@ -153,6 +154,7 @@ class ConvertTopToTpuPass(ModulePass):
             raise OpsError(f"{len(problems)} ops cannot be lowered to tpu", problems)
         for func, known in zip(functions(op), bounds, strict=True):
             notes += rounded(insert_casts(func, self.asymmetric), known)
+            merge_equal_users(func)
             _drop_unused_weights(func)
             func.update_function_type()
             _refuse_beyond_ddr(func, description)

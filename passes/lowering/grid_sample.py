@@ -15,6 +15,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tpu.dialects import top, tpu
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.passes.lowering.context import F32, LoweringContext, Lowerings
 from xdsl_tpu.passes.lowering.grid_axis import Axis, Tap, taps_of
 from xdsl_tpu.passes.lowering.sampled_products import Samples, as_product, is_cheaper, of_table
@@ -53,10 +54,13 @@ def _columns(do: Steps, grid: SSAValue, axes: Sequence[Axis]) -> list[SSAValue]:
     """The positions along each axis, a vector of all samples: the last column of the grid for the
     first axis.
 
-    What puts a grid together of such columns is passed by: in the grid they lie in turns.
+    What puts a grid together of such columns, or of images of them, is passed by: in the grid they
+    lie in turns.
     """
     rows, parts = math.prod(shape_of(grid)[:-1]), _stacked(grid)
-    if len(parts) != len(axes):
+    if (images := _images(grid)) is not None:
+        parts = [do.part(f"column{n}", images, 1, (n, 1)) for n in range(len(axes))]
+    elif len(parts) != len(axes):
         whole = do.reshaped("grid", do.ctx.as_type(grid, F32), (rows, len(axes)), F32)
         parts = [
             do.part(f"{axis.label}_column", whole, 1, (place, 1))
@@ -76,6 +80,15 @@ def _stacked(grid: SSAValue) -> list[SSAValue]:
     columns = list(concat.inputs)
     last = concat.axis.value.data % rank == rank - 1
     return columns if last and all(shape_of(part)[-1] == 1 for part in columns) else []
+
+
+def _images(grid: SSAValue) -> SSAValue | None:
+    """The images whose channels, put last, make a grid; None when it is made otherwise."""
+    permute, rank = grid.owner, len(shape_of(grid))
+    if not isinstance(permute, top.PermuteOp | tpu.PermuteOp):
+        return None
+    is_last = ints(permute.order) == (0, *range(2, rank), 1)
+    return permute.input if is_last else None
 
 
 def _sampled_sum(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
