@@ -29,7 +29,7 @@ class LeftWeightToRight(RewritePattern):
             return
         if not has_shapes(op.input, op.right, op.output):
             return
-        left, right = shape_of(op.input), shape_of(op.right)
+        left, right = shape_of(op.input), list(shape_of(op.right))
         is_image = len(right) > 3 and right[-3] >= FEWEST_CHANNELS
         values = values_of(op.input) if prod(left[:-2]) == 1 and is_image else None
         if values is None:
