@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from tests.passes.lowering_samples import Sample, W, X, module_of, normal
 from tests.passes.real_networks import apply, cosine
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
@@ -245,8 +245,9 @@ def test_a_shared_bias_gets_one_copy_for_each_user() -> None:
     block = op.parent
     assert block is not None
     types = [op.output.type]
+    other = {**op.attributes, "do_relu": BoolAttr.from_bool(True)}
     second = top.ConvOp.create(
-        operands=op.operands, result_types=types, attributes=op.attributes, location=op.location
+        operands=op.operands, result_types=types, attributes=other, location=op.location
     )
     block.insert_op_after(second, op)
     total = top.MulOp.make("all", (op.output, second.output), result_types=types)
