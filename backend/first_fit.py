@@ -10,15 +10,21 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TypeVar
 
 from xdsl_tpu.backend.tensor import align
 from xdsl_tpu.dialects.records import record
+
+T = TypeVar("T")
 
 Span = tuple[int, int]
 """Bytes [start, end)."""
 
 FOREVER = 1 << 62
 """Where a free range ends that has no end."""
+
+FEW = 16
+"""Of many tries one of so many that were made is passed over."""
 
 NOTHING: Mapping[int, Sequence[Span]] = MappingProxyType({})
 
@@ -167,14 +173,16 @@ class Problem:
         return found
 
     def beside(
-        self, others: Iterable[Sequence[Placed]], limits: Sequence[int]
+        self, others: Sequence[Callable[[], Sequence[Placed]]], limits: Sequence[int]
     ) -> tuple[Placement, Sequence[Placed]] | None:
         """Places beside the first of some others for which an order gives any where no buffer ends
-        above its limit, and these others; None if there are none."""
+        above its limit, and these others; None if there are none. Each takes no more than the one
+        before, so that of many most are passed over."""
         orders, least = list(self.orders()), self.peak()
         living: dict[tuple[int, int], list[int]] = {}
-        for placed in others:
-            spans: dict[tuple[int, int], list[Span]] = {}
+
+        def places(number: int) -> tuple[Placement, Sequence[Placed]] | None:
+            placed, spans = others[number](), dict[tuple[int, int], list[Span]]()
             for other, at in placed:
                 span = at, at + align(other.size, self.alignment)
                 spans.setdefault((other.first, other.last), []).append(span)
@@ -184,9 +192,9 @@ class Problem:
                     living[life] = self._living(*life)
                 fixed |= {i: fixed[i] + taken if i in fixed else taken for i in living[life]}
             found = _best((self._placed(o, lowest, fixed, limits) for o in orders), least)
-            if found is not None:
-                return found, placed
-        return None
+            return None if found is None else (found, placed)
+
+        return _first(len(others), places)
 
     def _living(self, first: int, last: int) -> list[int]:
         """The numbers of the buffers that are needed in some of these steps."""
@@ -226,6 +234,24 @@ def _best(placements: Iterable[Placement | None], least: int) -> Placement | Non
             if best.used == least:
                 break
     return best
+
+
+def _first(count: int, try_: Callable[[int], T | None]) -> T | None:
+    """What the first number that gives anything gives, where all behind it do, too: the first few
+    are tried in turn, then ever fewer, and between the last two of these by halves."""
+    failed, found, number = -1, None, 0
+    while number < count and (found := try_(number)) is None:
+        failed, number = number, number + max(1, number // FEW)
+    if found is None and failed < count - 1:
+        number = count - 1
+        found = try_(number)
+    while found is not None and number - failed > 1:
+        middle = (failed + number) // 2
+        if (better := try_(middle)) is None:
+            failed = middle
+        else:
+            found, number = better, middle
+    return found
 
 
 def first_fit(buffers: Sequence[Buffer], alignment: int) -> Placement:

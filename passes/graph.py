@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, NoneType, TensorType, UnknownLoc
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue, Use
+from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
@@ -48,13 +48,15 @@ def sole_user(value: SSAValue, kind: type[OpT]) -> OpT | None:
 
 def users(value: SSAValue) -> list[Operation]:
     """The distinct users of a value, in the order of the block."""
-    return _in_order(dict.fromkeys(use.operation for use in value.uses))
+    return in_order(dict.fromkeys(use.operation for use in value.uses), value.owner)
 
 
 def uses_in_order(value: SSAValue) -> list[Use]:
     """The uses of a value in the order of the block, then of the operands."""
     uses = list(value.uses)
-    place = {op: place for place, op in enumerate(_in_order({use.operation for use in uses}))}
+    place = {
+        op: place for place, op in enumerate(in_order({use.operation for use in uses}, value.owner))
+    }
     return sorted(uses, key=lambda use: (place[use.operation], use.index))
 
 
@@ -169,17 +171,20 @@ def none_before(op: Operation) -> SSAValue:
     return made.output
 
 
-def _in_order(ops: Collection[Operation]) -> list[Operation]:
-    """Ops of one block in its order, found in one walk."""
+def in_order(ops: Collection[Operation], since: Operation | Block | None = None) -> list[Operation]:
+    """Ops of one block in its order, found in one walk; `since`: none of them is in front of it."""
     left = set(ops)
     if len(left) < 2:
         return list(left)
     block = next(iter(left)).parent
     assert block is not None
-    found: list[Operation] = []
-    for op in block.ops:
+    op, found = block.first_op, list[Operation]()
+    if isinstance(since, Operation) and since.parent is block:
+        op = since
+    while op is not None:
         if op in left:
             found.append(op)
             if len(found) == len(left):
                 return found
+        op = op.next_op
     raise ValueError("ops of different blocks have no order")

@@ -15,6 +15,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, LocalGen
 from xdsl_tpu.dialects.interfaces.shape import known_shape
+from xdsl_tpu.passes.graph import in_order
 
 _NOT_COMPUTED = (top.WeightOp, top.NoneOp, top.InputOp, tpu.BufferOp, tpu.JoinOp, ReturnOp)
 
@@ -39,7 +40,7 @@ def computing_readers(value: SSAValue, block: Block) -> list[Operation]:
     """Those of them that read a value, in order."""
     found = {use.operation for use in value.uses}
     found = {op for op in found if op.parent is block and not isinstance(op, _NOT_COMPUTED)}
-    return list(found) if len(found) < 2 else [op for op in block.ops if op in found]
+    return in_order(found, value.owner)
 
 
 def ordered_ops(block: Block) -> list[Operation]:

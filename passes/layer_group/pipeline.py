@@ -138,7 +138,7 @@ def _found(buffers: Sequence[Buffer], taken: Sequence[Placed], room: Room) -> Pl
         found = problem.first_fit()
         needed = found.used
         if taken:
-            beside = problem.beside([taken], [room.size] * len(buffers))
+            beside = problem.beside([lambda: taken], [room.size] * len(buffers))
             if beside is not None:
                 placement, others = beside
                 places = (*placement.offsets, *(at for _, at in others))

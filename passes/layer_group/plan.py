@@ -8,9 +8,10 @@ activations are issued in the same order, by first use, so that nothing overtake
 earlier. Groups of several slices: `pipeline`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
+from functools import partial
 
 from xdsl_tpu.backend.first_fit import Buffer, Placed, Placement, Problem, Span
 from xdsl_tpu.backend.tensor import align
@@ -301,15 +302,18 @@ def _streams(items: Mapping[object, Item], uses: Uses, room: Room, left: int) ->
     return order + between
 
 
-def _fixed(before: Sequence[Late], first: int) -> Iterator[list[Placed]]:
+def _fixed(before: Sequence[Late], first: int) -> list[Callable[[], list[Placed]]]:
     """What the group before needs at its end as buffers of this one, and their places: all of it,
     then less and less. What it stores is needed until the `first` step that makes something."""
-    for most in sorted({one.left for one in before}, reverse=True):
-        yield [
+
+    def needed(most: int) -> list[Placed]:
+        return [
             (Buffer((most, n), one.end - one.start, 0, 0 if one.left else first), one.start)
             for n, one in enumerate(before)
             if one.left <= most
         ]
+
+    return [partial(needed, most) for most in sorted({one.left for one in before}, reverse=True)]
 
 
 def _beside(
@@ -317,7 +321,7 @@ def _beside(
     room: Room,
     results: Mapping[int, int],
     steps: int,
-    before: Iterable[Sequence[Placed]],
+    before: Sequence[Callable[[], Sequence[Placed]]],
     reach: int,
 ) -> tuple[Placement, int]:
     """Places for the buffers of a group, beside some of another as far as that leaves the ring as
