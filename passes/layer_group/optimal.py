@@ -24,6 +24,7 @@ from xdsl_tpu.passes.layer_group.cost import CostTable
 from xdsl_tpu.passes.layer_group.model import Group, cut_group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.overwrite import over_cycles
+from xdsl_tpu.passes.layer_group.parts import Part, spans, timed
 from xdsl_tpu.passes.layer_group.passages import Passages
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
@@ -37,6 +38,10 @@ transfers wait for each other, and weights of what follows for both."""
 
 SHARED_OPS = 24
 """Straight groups that cores share hold at most this many ops."""
+
+SOONER = 0.985
+"""Groups are clearly done earlier when they take so much of the time of others: with less between
+them the estimate of how far weights run ahead may err more than they differ."""
 
 SLICED_OPS = 48
 """Groups of several slices hold at most this many ops."""
@@ -56,17 +61,6 @@ class _Best:
     clock: Clock
     start: int
     secs: Secs | None = None
-
-
-@record(frozen=True)
-class Part:
-    """ops[start:end] as one group, or one op that works from DDR; the clock around it."""
-
-    start: int
-    end: int
-    group: Group | None
-    before: Clock
-    after: Clock
 
 
 class OptimalSearch:
@@ -98,12 +92,24 @@ class OptimalSearch:
         """The groups, in order.
 
         How far weights can run ahead is known when the groups are, so a first search finds where
-        the ring lies, and a second one the groups.
+        the ring lies, and a second one the groups. With them the ring lies elsewhere, so they are
+        taken where they are clearly done earlier than those of the first, each with its own ring.
         """
-        self.costs.set_ring([part.group for part in self.planned() if part.group is not None])
+        first = self.planned()
+        self._set_ring(first)
         self._passages = Passages(self.costs)
         self.parts = self.planned()
+        if self.searcher.cores == 1 and spans(first) != spans(self.parts):
+            first = timed(first, self.costs)
+            self._set_ring(self.parts)
+            second = timed(self.parts, self.costs)
+            self._set_ring(first)
+            if second[-1].after.end > SOONER * first[-1].after.end:
+                self.parts = first
         return [part.group for part in self.parts if part.group is not None]
+
+    def _set_ring(self, parts: Sequence[Part]) -> None:
+        self.costs.set_ring([part.group for part in parts if part.group is not None])
 
     def end(self) -> Clock:
         """When all ops are done in the groups that were found."""

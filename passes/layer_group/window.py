@@ -20,7 +20,7 @@ from xdsl_tpu.passes.layer_group.lmem_size import cycles_to_fill, op_bytes
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
-from xdsl_tpu.passes.layer_group.optimal import Part as Planned
+from xdsl_tpu.passes.layer_group.parts import Part as Planned
 from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.slicing import leaving

@@ -27,7 +27,8 @@ from xdsl_tpu.passes.layer_group.build import build_group
 from xdsl_tpu.passes.layer_group.clock import Clock
 from xdsl_tpu.passes.layer_group.keep_values import keep_values
 from xdsl_tpu.passes.layer_group.model import Group
-from xdsl_tpu.passes.layer_group.optimal import OptimalSearch, Part
+from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
+from xdsl_tpu.passes.layer_group.parts import Part
 from xdsl_tpu.passes.layer_group.prices import Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
 from xdsl_tpu.passes.layer_group.values import Secs
