@@ -1,5 +1,6 @@
 """`extra-optimize`: what is done once after canonicalisation."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -13,7 +14,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.passes.flops import flops
-from xdsl_tpu.passes.graph import is_returned, users
+from xdsl_tpu.passes.graph import is_returned
 from xdsl_tpu.passes.module_state import set_module_attributes
 from xdsl_tpu.passes.tensors import functions
 
@@ -37,14 +38,13 @@ class ExtraOptimizePass(ModulePass):
 
 
 def merge_equal_users(function: FuncOp) -> None:
-    """Replace an op by an earlier one that does the same to the same operands."""
+    """Replace an op by an earlier one of its block that does the same to the same operands."""
+    seen: dict[Hashable, Operation] = {}
     for op in list(function.walk()):
-        for result in op.results:
-            candidates = [user for user in users(result) if _is_mergeable(user)]
-            for index, first in enumerate(candidates):
-                for second in candidates[index + 1 :]:
-                    if second.parent is not None and _same(first, second):
-                        Rewriter.replace_op(second, (), first.results)
+        if op.operands and _is_mergeable(op):
+            first = seen.setdefault(_done(op), op)
+            if first is not op:
+                Rewriter.replace_op(op, (), first.results)
 
 
 def _is_mergeable(op: Operation) -> bool:
@@ -57,11 +57,7 @@ def _is_mergeable(op: Operation) -> bool:
     )
 
 
-def _same(first: Operation, second: Operation) -> bool:
-    return (
-        type(first) is type(second)
-        and first.parent is second.parent
-        and tuple(first.operands) == tuple(second.operands)
-        and first.attributes == second.attributes
-        and first.result_types == second.result_types
-    )
+def _done(op: Operation) -> Hashable:
+    """What an op does, where, and to what."""
+    attributes = frozenset(op.attributes.items())
+    return type(op), op.parent, tuple(op.operands), attributes, tuple(op.result_types)
