@@ -17,27 +17,14 @@ from xdsl_tpu.passes.layer_group.search import Searcher
 
 def finished(search: OptimalSearch, groups: Sequence[Group]) -> float:
     """When the search's costs say that all ops are done, in these groups and the rest alone."""
-    costs, clock = search.costs, Clock()
     first_of = {group.ops[0]: group for group in groups}
-    place = 0
+    parts, place = list[Part](), 0
     while place < len(search.ops):
         group = first_of.get(search.ops[place])
-        if group is None:
-            clock = costs.after_alone(clock, place)
-            place += 1
-            continue
-        end = place + len(group.ops)
-        if group.secs.total == 1:
-            cost = costs.cost(place, end)
-            assert cost is not None
-            clock = clock.after_straight(costs.passage(place, cost))
-        else:
-            cost = costs.sliced(group)
-            assert cost is not None
-            ahead = costs.next_ahead(end - 1, group.plan.activations)
-            clock = clock.after_alone(cost.total, cost.moved, ahead)
+        end = place + (1 if group is None else len(group.ops))
+        parts.append(Part(place, end, group, Clock(), Clock()))
         place = end
-    return clock.end
+    return timed(parts, search.costs)[-1].after.end
 
 
 def test_optimal_groups_are_no_slower_than_greedy_ones() -> None:
