@@ -1,4 +1,5 @@
-"""`extra-optimize`: what is done once after canonicalisation."""
+"""`extra-optimize`: what is done once after canonicalisation; and equal ops, which lowering makes,
+too."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass

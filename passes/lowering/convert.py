@@ -69,7 +69,7 @@ from xdsl_tpu.passes.tensors import functions, required_name, shape_of, size_in_
 
 @dataclass(frozen=True)
 class ConvertTopToTpuPass(ModulePass):
-    """Lower top ops to tpu ops for one chip and number format.
+    """Lower top ops to tpu ops for one chip and number format; of equal ones that makes, one stays.
 
     `mode` and `chip` may be left out when `processor-assign` has set them on the module;
     `description` is the chip's `.toml` file if it has its own. INT8

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top, tpu
-from xdsl_tpu.dialects.interfaces.index_map import Box, Digit, IndexMap
+from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.movement import movement_of
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.dialects.weights import Weights
@@ -104,7 +104,7 @@ def _places(source: Shape, made: Shape, moves: IndexMap) -> Places | None:
         return None
     if not moves.keeps_images(prod(outer), rows * count, rows * source[-1]):
         return None
-    first = IndexMap((Box(0, 0, (Digit(rows * count, 1, 1),)),)).after(moves)
+    first = IndexMap.identity(rows * count).after(moves)
     read = np.full(rows * count, -1)
     for box in first.boxes:
         to, at = np.array(box.to), np.array(box.at)
