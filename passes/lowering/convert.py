@@ -69,22 +69,22 @@ from xdsl_tpu.passes.tensors import functions, required_name, shape_of, size_in_
 
 @dataclass(frozen=True)
 class ConvertTopToTpuPass(ModulePass):
-    """Lower top ops to tpu ops for one chip and number format; of equal ones that makes, one stays.
+    """Lower top ops to tpu ops for one chip and number format.
 
-    `mode` and `chip` may be left out when `processor-assign` has set them on the module;
-    `description` is the chip's `.toml` file if it has its own. INT8
-    needs calibrated types (`import-calibration-table`) and the weights; ops without an 8-bit
-    form run in F16, and so do attentions whose scores would leave the chip, functions that
-    floats compute faster than a table gives them, unless `by_tables`, and what else a network is
-    done earlier with in F16, casts included, unless `by_need` or `by_tables`. `asymmetric` gives
-    types with negative numbers a zero point; weights have none. `qtable` is a file of
-    `op_name mode` lines for ops in another format than `mode`. `bias_corrections` is a calibration
-    table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes into their
-    biases. Matrices of products with `weight_bits` are packed in 4 or 8 bits, and multiplied in
-    F16. With `mode` W4F16, W8F16, W4BF16 or W8BF16 all constant ones are that `pack-weights`
-    takes, `q_group_size` elements with one scale (0: as `pack-weights` chooses), with zero points
-    in the middle if `q_symmetric`, and the rest is F16 or BF16. The other options are those of the
-    vendor's pass and must keep their defaults.
+    Of equal ops that lowering makes, one stays. `mode` and `chip` may be left out when
+    `processor-assign` has set them on the module; `description` is the chip's `.toml` file if it
+    has its own. INT8 needs calibrated types (`import-calibration-table`) and the weights; ops
+    without an 8-bit form run in F16, and so do attentions whose scores would leave the chip,
+    functions that floats compute faster than a table gives them, unless `by_tables`, and what else
+    a network is done earlier with in F16, casts included, unless `by_need` or `by_tables`.
+    `asymmetric` gives types with negative numbers a zero point; weights have none. `qtable` is a
+    file of `op_name mode` lines for ops in another format than `mode`. `bias_corrections` is a
+    calibration table; what it says of the mean errors of ops in 8 bits (`#bias_correction`) goes
+    into their biases. Matrices of products with `weight_bits` are packed in 4 or 8 bits, and
+    multiplied in F16. With `mode` W4F16, W8F16, W4BF16 or W8BF16 all constant ones are that
+    `pack-weights` takes, `q_group_size` elements with one scale (0: as `pack-weights` chooses),
+    with zero points in the middle if `q_symmetric`, and the rest is F16 or BF16. The other options
+    are those of the vendor's pass and must keep their defaults.
     """
 
     name = "convert-top-to-tpu"
