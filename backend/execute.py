@@ -70,12 +70,14 @@ def run_program(
     inputs: Mapping[str, Array],
     numerics: Numerics = "fast",
     on_command: Callable[[Command], None] | None = None,
+    on_overflow: Callable[[Command], None] | None = None,
 ) -> dict[str, Array]:
     """Execute a program; `inputs` and the result are keyed by tensor name.
 
     bf16 tensors are arrays of their 16 bits. Random masks of the program are made here unless
-    `inputs` has them. Raises TpuError for a missing, unknown or ill-shaped input, or one with NaN
-    or infinity, and for indices outside the tables they are read by.
+    `inputs` has them. `on_command` is called after each command, `on_overflow` at the end for each
+    of `Machine.overflowed`. Raises TpuError for a missing, unknown or ill-shaped input, or one with
+    NaN or infinity, and for indices outside the tables they are read by.
     """
 
     def observe(machine: Machine, command: Command) -> None:
@@ -85,6 +87,9 @@ def run_program(
     machine = execute(program, chip, inputs, observe, numerics)
     if machine.outside:
         raise TpuError(_outside(program, machine.outside))
+    if on_overflow is not None:
+        for command in machine.overflowed:
+            on_overflow(command)
     memory = machine.memory
     return {t.name: memory.read(t.address, t.shape, t.dtype.numpy) for t in program.outputs}
 

@@ -43,6 +43,7 @@ from xdsl_tpu.tools.files import (
 )
 from xdsl_tpu.tools.find_bad import find_bad, refuse_other_reports
 from xdsl_tpu.tools.folder import GROUPS
+from xdsl_tpu.tools.overflow import Overflow, overflow_note
 from xdsl_tpu.tools.preprocess_arguments import preprocessing
 from xdsl_tpu.tools.progress import counting, working
 from xdsl_tpu.tools.provenance import command_line
@@ -96,6 +97,7 @@ class _Found:
     timelines: Sequence[Timeline]
     comparison: Compared | None
     layers: Sequence[LayerComparison]
+    overflow: Overflow
 
 
 def _run(args: argparse.Namespace, command: str) -> None:
@@ -152,10 +154,16 @@ def _simulated(run: _Run) -> _Found:
         run.console,
     )
     outputs: Arrays = {}
+    overflow = Overflow()
     if not args.no_values:
         with _timed(seconds, "simulate"), counting(console, "simulating", run.commands) as advance:
             outputs = run_program(
-                program, chip, run.inputs, args.numerics, lambda command: advance()
+                program,
+                chip,
+                run.inputs,
+                args.numerics,
+                lambda command: advance(),
+                overflow.commands.append,
             )
     with _timed(seconds, "timeline"), working(console, "timeline"):
         timelines = simulate_program(program, chip, args.ddr or "each")
@@ -168,7 +176,7 @@ def _simulated(run: _Run) -> _Found:
     if args.compare_layers:
         with _timed(seconds, "layers"), working(console, "comparing layers"):
             layers = compare_layers(args.program, program, chip, run.inputs)
-    return _Found(outputs, timelines, comparison, layers)
+    return _Found(outputs, timelines, comparison, layers, overflow)
 
 
 def _report(run: _Run, found: _Found, against: dict[str, Any] | None) -> None:
@@ -180,6 +188,10 @@ def _report(run: _Run, found: _Found, against: dict[str, Any] | None) -> None:
     explanation = explain_program(bmodel_path(args.program), program, timelines, chip)
     report["gap"] = explanation.as_dict()
     count_not_finite(found.outputs, report)
+    if overflowed := found.overflow.layers(program):
+        report["overflowed"] = overflowed
+    if note := overflow_note(report):
+        run.console.print(f"note: {note}", highlight=False, soft_wrap=True)
     if found.layers:
         report["layer_comparison"] = [row.as_dict() for row in found.layers]
     _write(args, program, chip, found.timelines, found.outputs, report, against)

@@ -44,6 +44,8 @@ class Machine:
         self._chip, self._exact = chip, numerics == "exact"
         self._state = state_of(chip, self.memory, self._exact)
         self._others: list[State] = []
+        self._now: Command | None = None
+        self._overflowed: dict[int, Command] = {}
 
     @property
     def outside(self) -> Sequence[Outside]:
@@ -53,12 +55,20 @@ class Machine:
         """
         return [one for state in (self._state, *self._others) for one in state.outside]
 
+    @property
+    def overflowed(self) -> Sequence[Command]:
+        """The commands so far that rounded a finite number to infinity, f16 or f32.
+
+        bf16 has the reach of f32: nobody says when its rounding goes beyond that.
+        """
+        return list(self._overflowed.values())
+
     def execute(self, command: Command) -> None:
         """Carry out one command.
 
         Raises TpuError, naming the command, when it is not simulated or its operands do not fit.
         """
-        with np.errstate(all="ignore"):
+        with self._watching():
             self._step(command)
 
     def run(
@@ -74,7 +84,7 @@ class Machine:
         """
         queues = {Engine.TIU: tiu, Engine.GDMA: gdma}
         done = dict.fromkeys(Engine, 0)
-        with np.errstate(all="ignore"):
+        with self._watching():
             for engine, position in replay(tiu, gdma):
                 command = queues[engine][position]
                 done[engine] = position + 1
@@ -98,7 +108,7 @@ class Machine:
             self._others.append(state_of(self._chip, memory, self._exact))
         states = (self._state, *self._others)
         left = sum(len(queue) for queues in cores for queue in queues)
-        with np.errstate(all="ignore"):
+        with self._watching():
             for core, engine, position in replay_cores(cores):
                 command = cores[core][engine is Engine.GDMA][position]
                 self._step(command, position + 1, states[core])
@@ -108,7 +118,16 @@ class Machine:
         if left:
             raise TpuError(f"deadlock: {left} commands of {len(cores)} cores wait for each other")
 
+    def _watching(self) -> np.errstate:
+        """Floating point as the chip has it, silent; the host's own flag says what overflows."""
+        return np.errstate(all="ignore", over="call", call=self._note_overflow)
+
+    def _note_overflow(self, error: str, flags: int) -> None:
+        if self._now is not None:
+            self._overflowed.setdefault(id(self._now), self._now)
+
     def _step(self, command: Command, number: int = 0, state: State | None = None) -> None:
+        self._now = command
         try:
             if unknown := command.not_understood():
                 raise TpuError(unknown)
