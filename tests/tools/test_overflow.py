@@ -41,8 +41,7 @@ def test_infinities_that_no_output_has(
     done = call("tpu-run", out, "--inputs", tmp_path / "x.npz", "--report", report)
     assert done.status == 0, done.err
     assert ("note: numbers of layer 'large_Mul' (tpu.Mul) became infinite" in done.err) == said
-    assert json.loads(report.read_text())["overflowed"] == (
-        {"large_Mul": "tpu.Mul"} if said else {}
-    )
+    found = json.loads(report.read_text()).get("overflowed")
+    assert found == ({"large_Mul": "tpu.Mul"} if said else None)
     quiet = call("tpu-run", out, "--inputs", tmp_path / "x.npz", "--quiet", "--report", report)
     assert (quiet.status, quiet.err) == (0, "")
