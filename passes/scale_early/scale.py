@@ -19,6 +19,7 @@ from xdsl_tpu.passes.constants import make_weight
 from xdsl_tpu.passes.graph import derived_name, has_shapes, is_calibrated, rebuilt, sole_producer
 from xdsl_tpu.passes.module_state import State, require_state, text_attribute
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
+from xdsl_tpu.passes.scale_early.ratios import ScaleRatio
 from xdsl_tpu.passes.scale_early.sources import Source, source_of
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
@@ -38,7 +39,8 @@ class ScaleEarlyPass(PatternPass):
         %y = MulConst %s * 0.125                        %y = MatMul  3x197x64 @ 3x64x197
 
     The scale of attention behind the product of queries and keys is a pass over all scores, and
-    scores that are within F16 only when scaled are infinite before. Integer networks keep theirs:
+    scores that are within F16 only when scaled are infinite before. So are sums over all keys that
+    others of them are divided by, which become means (`ScaleRatio`). Integer networks keep theirs:
     their ranges are known, and scales cost them nothing.
     """
 
@@ -46,7 +48,12 @@ class ScaleEarlyPass(PatternPass):
 
     @classmethod
     def table(cls, weights: Weights | None) -> PatternTable:
-        return {top.MulConstOp: (ScaleIntoWeights(), MergeMulConsts(), ScaleBeforeProduct())}
+        ratio = ScaleRatio()
+        return {
+            top.DivOp: (ratio,),
+            top.MulConstOp: (ScaleIntoWeights(), MergeMulConsts(), ScaleBeforeProduct()),
+            top.MulOp: (ratio,),
+        }
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
