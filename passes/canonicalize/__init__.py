@@ -148,6 +148,7 @@ PATTERNS: PatternTable = {
     top.MaxPoolOp: (pad.PadIntoWindow(), plane_pool.PlanePool()),
     top.MinOp: (constant_operand.MaxMinToConst(),),
     top.MulConstOp: (
+        reduce.SumToMean(),
         mul.HalvedMulToGELU(),
         mul_const.RemoveMulConst(),
         mul_const.MergeMulConsts(),
@@ -217,6 +218,7 @@ PATTERNS: PatternTable = {
     top.ScatterElementsOp: (scatter.ScatterElementsToConcat(), indexed_rows.ScatterOfRows()),
     top.SoftmaxOp: (positions.PositionsIntoProduct(),),
     top.SplitOp: (split.SplitToSlice(),),
+    top.SqrtOp: (reduce.RootOfSquares(),),
     top.SqueezeOp: (squeeze.CancelSqueezes(), squeeze.RemoveSqueeze()),
     top.SubOp: (constant_operand.SubToAddConst(), stretched.WidenStretched()),
     top.SwapDimInnerOp: (swap_dim_inner.TopMultiSwapDimMergeToOne(),),

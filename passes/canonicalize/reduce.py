@@ -1,18 +1,27 @@
 """Reduce: over nothing, over the image, twice."""
 
-from math import prod
+from math import prod, sqrt
 
+from xdsl.dialects.builtin import FloatAttr, StringAttr, f64
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
-from xdsl_tpu.passes.canonicalize.common import reshape
-from xdsl_tpu.passes.graph import has_shapes, rebuilt, sole_producer
+from xdsl_tpu.dialects.names import name_loc
+from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
+from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer
 from xdsl_tpu.passes.tensors import shape_of
 
 _KEEPS_SINGLES = frozenset({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"})
 """Modes that give back a single element as it is (ReduceL1 and ReduceL2 give its size)."""
+
+
+_NEARLY_ONE = 0.5, 2.0
+"""Factors that are left of what makes a mean of a sum, as those of variances are."""
+
+_DIGIT = 2.0**-23
+"""What f32 does not tell from 1."""
 
 
 class ReduceToReshape(RewritePattern):
@@ -98,6 +107,74 @@ class TopReduceTranspose(RewritePattern):
         moved = rebuilt(op, operands=(permute.input,))
         moved.axes = I64_ARRAY.encode(sorted(order[axis] for axis in reduced))
         rewriter.replace(op, moved)
+
+
+class RootOfSquares(RewritePattern):
+    """Sqrt(MulConst(Reduce(Mul(x, x)) {ReduceSum}, c)) -> MulConst(Reduce(x) {ReduceL2}, sqrt(c)).
+
+    A ReduceMean is a sum times a number, too. The root of large or many squares is within f16
+    where these and their sum are not.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.SqrtOp, rewriter: PatternRewriter) -> None:
+        scaled = sole_producer(op.input, top.MulConstOp)
+        if scaled is not None and (has_relu(scaled) or scaled.const_val.value.data <= 0):
+            return
+        total = sole_producer(op.input if scaled is None else scaled.input, top.ReduceOp)
+        if total is None or not has_shapes(total.input):
+            return
+        squares = sole_producer(total.input, top.MulOp)
+        if squares is None or has_relu(squares) or len(squares.inputs) != 2:
+            return
+        x = squares.inputs[0]
+        terms = prod(shape_of(total.input)[axis] for axis in _axes(total))
+        parts = {"ReduceSum": 1, "ReduceMean": terms}.get(total.mode.data)
+        if parts is None or x is not squares.inputs[1] or is_integer_tensor(x):
+            return
+        factor = (1.0 if scaled is None else scaled.const_val.value.data) / parts
+        length = rebuilt(total, operands=(x,))
+        length.mode = StringAttr("ReduceL2")
+        if factor == 1:
+            length.location = op.location
+            rewriter.replace(op, length)
+            return
+        length.location = name_loc(derived_name(op, "_r_length"))
+        root = top.MulConstOp.make(
+            op.location, (length.output,), result_types=op.result_types, const_val=sqrt(factor)
+        )
+        rewriter.replace(op, [length, root])
+
+
+class SumToMean(RewritePattern):
+    """MulConst(Reduce(x: 1x64x500) {ReduceSum, axes = [2]}, 1 / 499) -> MulConst(Reduce(x)
+    {ReduceMean}, 500 / 499).
+
+    Of a factor of about one over the terms; one that is just that goes. A sum may be beyond f16
+    whose mean is not.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.MulConstOp, rewriter: PatternRewriter) -> None:
+        total = sole_producer(op.input, top.ReduceOp)
+        if total is None or total.mode.data != "ReduceSum" or not has_shapes(total.input):
+            return
+        if is_integer_tensor(total.input):
+            return
+        terms = prod(shape_of(total.input)[axis] for axis in _axes(total))
+        rest = op.const_val.value.data * terms
+        if not _NEARLY_ONE[0] <= rest <= _NEARLY_ONE[1]:
+            return
+        mean = rebuilt(total)
+        mean.mode = StringAttr("ReduceMean")
+        mean.location = name_loc(derived_name(total, "_r_mean"))
+        if abs(rest - 1) < _DIGIT and not has_relu(op):
+            mean.location = op.location
+            rewriter.replace(op, mean)
+            return
+        scaled = rebuilt(op, operands=(mean,))
+        scaled.const_val = FloatAttr(rest, f64)
+        rewriter.replace(op, [mean, scaled])
 
 
 def _axes(op: top.ReduceOp) -> tuple[int, ...]:
