@@ -115,7 +115,7 @@ def test_a_deviation_of_large_numbers_in_f16(tmp_path: Path, large: float) -> No
     ]
     constants = [
         numpy_helper.from_array(np.array([2], np.int64), "axis"),
-        numpy_helper.from_array(np.float32(terms - 1), "less"),
+        numpy_helper.from_array(np.array(terms - 1, np.float32), "less"),
     ]
     inputs = [value("x", TensorProto.FLOAT, [1, 8, terms])]
     outputs = [value("y", TensorProto.FLOAT, [1, 8])]
