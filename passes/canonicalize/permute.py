@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.canonicalize.permute_order import Permutation, cancel, two_steps
 from xdsl_tpu.passes.graph import (
@@ -13,6 +13,7 @@ from xdsl_tpu.passes.graph import (
     drop,
     has_shapes,
     is_like,
+    rebuilt,
     sole_producer,
     tensor_like,
 )
@@ -58,6 +59,21 @@ class PermuteFuse(RewritePattern):
             drop(op, inner.input, rewriter)
         else:
             rewriter.replace(op, reshape(op.location, inner.input, shape_of(op.output)))
+
+
+class PermutesInOne(RewritePattern):
+    """Permute(Permute(x)) -> Permute(x) of as many dimensions as one op of the chip moves."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        inner = sole_producer(op.input, top.PermuteOp)
+        if inner is None or len(op.order.data) > _HARDWARE_RANK:
+            return
+        first = ints(inner.order)
+        whole = rebuilt(op, operands=(inner.input,))
+        whole.order = I64_ARRAY.encode([first[axis] for axis in ints(op.order)])
+        rewriter.replace(op, whole)
+        rewriter.erase(inner)
 
 
 class Permute5dSplit(RewritePattern):

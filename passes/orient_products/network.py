@@ -48,13 +48,13 @@ class Exchange:
     """Two dimensions that change places, and who can follow.
 
     `order` gives it for a number of dimensions, None where there are too few. `products` says that
-    those of matrices are ops to turn, `moves` that any other Permute may give what it gives in
-    either order.
+    those of matrices are ops to turn, `moves` of how many dimensions any other Permute may give
+    what it gives in either order.
     """
 
     order: Callable[[int], Order | None]
     products: bool = False
-    moves: bool = False
+    moves: int = 0
 
     def carries(self, op: Operation) -> bool:
         """Whether an op of this kind may do the same on turned values."""
@@ -83,8 +83,10 @@ def _last_two(rank: int) -> Order | None:
 LAST_TWO = Exchange(_last_two, products=True)
 """Rows and columns of matrices."""
 
-HEADS = Exchange(lambda rank: (0, 2, 1, 3) if rank == 4 else None, moves=True)
-"""Rows and heads of 1 x rows x heads x columns."""
+HEADS = Exchange({3: (1, 0, 2), 4: (0, 2, 1, 3)}.get, moves=4)
+"""Rows and heads of rows x heads x columns, of each image.
+
+Permutes of three dimensions keep what they give: many turn keys, which products read turned."""
 
 
 def order_of(op: top.PermuteOp) -> Order:
@@ -154,10 +156,9 @@ class Network:
 
     def is_move(self, op: Operation) -> bool:
         """Whether an op is a Permute that may give its result in either order."""
-        if not self.exchange.moves or not isinstance(op, top.PermuteOp):
+        if not isinstance(op, top.PermuteOp) or not has_shapes(op.input, op.output):
             return False
-        shaped = has_shapes(op.input, op.output) and not self.exchange.is_swap(op)
-        return shaped and self.exchange.order(len(shape_of(op.input))) is not None
+        return len(shape_of(op.input)) == self.exchange.moves and not self.exchange.is_swap(op)
 
     def moved(self, op: top.PermuteOp, before: int, after: int) -> Order:
         """The order of a Permute between labels of its operand and of its result."""

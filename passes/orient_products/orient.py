@@ -9,6 +9,7 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWal
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects import top
+from xdsl_tpu.passes.canonicalize.permute import PermutesInOne
 from xdsl_tpu.passes.layout.names import Names, keep_returned_names
 from xdsl_tpu.passes.module_state import State, chip_of, require_state
 from xdsl_tpu.passes.orient_products.columns import SoftmaxToColumns
@@ -60,10 +61,11 @@ class OrientHeadsPass(ModulePass):
         Mul      1x8x784x16                     Mul      1x784x8x16
         Permute  1x8x784x16 -> 1x784x8x16
 
-    Ops that work on any order of dimensions do so on 1 x rows x heads x columns where the
-    transpositions around them are then fewer, by a minimum cut as in `orient-products`; a
-    transposition of another kind gives what it gives in either order. Products keep their form.
-    `chip` is a name or a `.toml` description.
+    Ops that work on any order of dimensions do so on rows x heads x columns, of each image or of
+    one, where the transpositions around them are then fewer, by a minimum cut as in
+    `orient-products`; transpositions behind each other are one, and one of four dimensions of
+    another kind gives what it gives in either order. Products keep their form. `chip` is a name or
+    a `.toml` description.
     """
 
     name = "orient-heads"
@@ -73,6 +75,7 @@ class OrientHeadsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_state(op, State.TOP_F32, self.name, State.TOP_CALIBRATED)
         with keep_returned_names(op):
+            PatternRewriteWalker(PermutesInOne()).rewrite_module(op)
             _orient(op, HEADS, chip_of(op, self.chip))
 
 

@@ -81,3 +81,35 @@ def test_operands_that_are_stretched_follow() -> None:
     both = net.op(top.AddOp, "both", (x, net.input("z", HEADS, 1, SIZE)))
     after = assert_same_numbers(net.module(permuted(net, "y", both, 0, 2, 1, 3)), ORIENT)
     assert kinds(after) == ["Reshape", "Add"]
+
+
+def test_scores_with_heads_last_are_made_heads_first() -> None:
+    """Graph attention over a dense graph: what each pair of rows has for each head is the sum of
+    two columns, and the scores are turned for the product."""
+    net, rows = Net(), 8 * ROWS
+    one = net.op(top.AbsOp, "one", (net.input("a", rows, 1, HEADS),))
+    other = net.op(top.AbsOp, "other", (net.input("b", 1, rows, HEADS),))
+    both = net.op(top.LeakyReluOp, "both", (net.op(top.AddOp, "s", (one, other)),), alpha=0.2)
+    shares = net.op(top.SoftmaxOp, "shares", (both,), axis=1)
+    heads = permuted(net, "heads", shares, 2, 0, 1)
+    values = permuted(net, "values", net.input("x", rows, HEADS, SIZE), 1, 0, 2)
+    y = net.op(top.MatMulOp, "y", (heads, values, net.none))
+    before = assert_same_numbers(net.module(y), "orient-products")
+    after = assert_same_numbers(before, ORIENT)
+    (softmax,) = ops_of(after, top.SoftmaxOp)
+    assert shape_of(softmax.output) == (HEADS, rows, rows)
+    turned = [shape_of(op.input) for op in ops_of(after, top.PermuteOp)]
+    assert (rows, HEADS, rows) not in turned
+    assert (rows, rows, HEADS) not in turned
+
+
+@pytest.mark.parametrize("reads", [1, 2])
+def test_permutes_in_a_row_are_one(reads: int) -> None:
+    """Where nobody reads what lies between."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", ROWS, HEADS, SIZE),))
+    between = permuted(net, "p", x, 0, 2, 1)
+    y = permuted(net, "q", between, 2, 0, 1)
+    results = [y] if reads == 1 else [y, net.op(top.ReluOp, "r", (between,))]
+    after = assert_same_numbers(net.module(*results), ORIENT)
+    assert len(ops_of(after, top.PermuteOp)) == reads

@@ -36,13 +36,46 @@ func.func @as_many(%arg_x: tensor<1x25x3x8xf32>) -> tensor<1x3x25x8xf32> {
 
 // -----
 
-// Nor are there rows and heads in three dimensions, or five.
-func.func @other_ranks(%arg_x: tensor<25x3x8xf32>) -> tensor<25x3x8xf32> {
+// Three dimensions are rows, heads and columns of one image.
+func.func @three_dimensions(%arg_x: tensor<25x3x8xf32>) -> tensor<25x3x8xf32> {
   %x = "top.Input"(%arg_x) : (tensor<25x3x8xf32>) -> tensor<25x3x8xf32> loc("x")
   %h = "top.Permute"(%x) {order = [1, 0, 2]} : (tensor<25x3x8xf32>) -> tensor<3x25x8xf32> loc("h")
   %r = "top.Relu"(%h) : (tensor<3x25x8xf32>) -> tensor<3x25x8xf32> loc("r")
   %y = "top.Permute"(%r) {order = [1, 0, 2]} : (tensor<3x25x8xf32>) -> tensor<25x3x8xf32> loc("y")
   return %y : tensor<25x3x8xf32>
+}
+
+// CHECK-LABEL: func.func @three_dimensions
+// CHECK: %1 = "top.Relu"(%0)
+// CHECK-NEXT: return %1
+
+// -----
+
+// Permutes behind each other are one, and that may be an exchange of rows and heads.
+func.func @two_steps(%arg_x: tensor<25x1x8xf32>, %arg_z: tensor<1x3x8xf32>) -> tensor<3x25x8xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<25x1x8xf32>) -> tensor<25x1x8xf32> loc("x")
+  %z = "top.Input"(%arg_z) : (tensor<1x3x8xf32>) -> tensor<1x3x8xf32> loc("z")
+  %s = "top.Add"(%x, %z) : (tensor<25x1x8xf32>, tensor<1x3x8xf32>) -> tensor<25x3x8xf32> loc("s")
+  %p = "top.Permute"(%s) {order = [0, 2, 1]} : (tensor<25x3x8xf32>) -> tensor<25x8x3xf32> loc("p")
+  %q = "top.Permute"(%p) {order = [2, 0, 1]} : (tensor<25x8x3xf32>) -> tensor<3x25x8xf32> loc("q")
+  %y = "top.Relu"(%q) : (tensor<3x25x8xf32>) -> tensor<3x25x8xf32> loc("y")
+  return %y : tensor<3x25x8xf32>
+}
+
+// CHECK-LABEL: func.func @two_steps
+// CHECK-NOT: top.Permute
+// CHECK: "top.Add"({{.*}} -> tensor<3x25x8xf32>
+// CHECK-NEXT: "top.Relu"
+
+// -----
+
+// Two dimensions, or five, have no rows and heads.
+func.func @other_ranks(%arg_x: tensor<1x25x3x2x4xf32>) -> tensor<1x25x3x2x4xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<1x25x3x2x4xf32>) -> tensor<1x25x3x2x4xf32> loc("x")
+  %h = "top.Permute"(%x) {order = [0, 2, 1, 3, 4]} : (tensor<1x25x3x2x4xf32>) -> tensor<1x3x25x2x4xf32> loc("h")
+  %r = "top.Relu"(%h) : (tensor<1x3x25x2x4xf32>) -> tensor<1x3x25x2x4xf32> loc("r")
+  %y = "top.Permute"(%r) {order = [0, 2, 1, 3, 4]} : (tensor<1x3x25x2x4xf32>) -> tensor<1x25x3x2x4xf32> loc("y")
+  return %y : tensor<1x25x3x2x4xf32>
 }
 
 // CHECK-LABEL: func.func @other_ranks
