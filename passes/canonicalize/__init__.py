@@ -173,6 +173,7 @@ PATTERNS: PatternTable = {
         channels_last.PermuteBehindImageOp(),
         channels_last.PermuteBeforeImagePad(),
         permute.TopPermuteToPixelShuffle(),
+        permute.TopPermuteToPixelUnshuffle(),
         permute.Permute5dSplit(),
         expand.TileAfterPermute(),
     ),

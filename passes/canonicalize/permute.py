@@ -15,6 +15,7 @@ from xdsl_tpu.passes.graph import (
     is_like,
     rebuilt,
     sole_producer,
+    sole_user,
     tensor_like,
 )
 from xdsl_tpu.passes.tensors import shape_of
@@ -27,6 +28,12 @@ _SHUFFLES: Mapping[tuple[int, ...], bool] = {
     (0, 3, 4, 1, 5, 2): False,
 }
 """Orders that spread channels over blocks of pixels: whether the channels vary slowest."""
+
+_UNSHUFFLES: Mapping[tuple[int, ...], bool] = {
+    (0, 1, 3, 5, 2, 4): True,
+    (0, 3, 5, 1, 2, 4): False,
+}
+"""Orders that bring blocks of pixels into channels."""
 
 
 class RemovePermute(RewritePattern):
@@ -136,6 +143,37 @@ class TopPermuteToPixelShuffle(RewritePattern):
             is_inversed=False,
         )
         rewriter.replace(after, shuffle)
+
+
+class TopPermuteToPixelUnshuffle(RewritePattern):
+    """Reshape(Permute(Reshape(x: NxcxHxW): Nxcxhxbxwxb)): Nxcbbxhxw -> Depth2Space(x), inversed.
+
+    Orders [0, 1, 3, 5, 2, 4] (channels vary slowest, CRD) and [0, 3, 5, 1, 2, 4] (DCR).
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
+        crd = _UNSHUFFLES.get(ints(op.order))
+        before = sole_producer(op.input, top.ReshapeOp)
+        after = sole_user(op.output, top.ReshapeOp)
+        if crd is None or before is None or after is None:
+            return
+        if not has_shapes(before.input, op.input, after.output):
+            return
+        source, split, target = map(shape_of, (before.input, op.input, after.output))
+        n, channels, h, bh, w, bw = split
+        if source != (n, channels, h * bh, w * bw) or target != (n, channels * bh * bw, h, w):
+            return
+        unshuffle = top.Depth2SpaceOp.make(
+            after.location,
+            (before.input,),
+            result_types=[after.output.type],
+            block_h=bh,
+            block_w=bw,
+            is_CRD=crd,
+            is_inversed=True,
+        )
+        rewriter.replace(after, unshuffle)
 
 
 class TransposeToPermute(RewritePattern):

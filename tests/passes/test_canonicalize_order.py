@@ -173,6 +173,20 @@ def test_pixel_shuffle(split: tuple[int, ...], order: list[int], crd: bool) -> N
     assert bool(ops_of(after, top.Depth2SpaceOp)[0].is_CRD.value.data) is crd
 
 
+@pytest.mark.parametrize(
+    ("order", "crd"), [([0, 1, 3, 5, 2, 4], True), ([0, 3, 5, 1, 2, 4], False)]
+)
+def test_pixel_unshuffle(order: list[int], crd: bool) -> None:
+    net = Net()
+    x = net.op(top.ReshapeOp, "r1", (net.input("x", 2, 3, 8, 15),), shape=[2, 3, 4, 2, 5, 3])
+    x = net.op(top.PermuteOp, "p", (x,), order=order)
+    y = net.op(top.ReshapeOp, "y", (x,), shape=[2, 18, 4, 5])
+    after = assert_same_numbers(net.module(y), CANONICALIZE)
+    assert kinds(after) == ["Depth2Space"]
+    (found,) = ops_of(after, top.Depth2SpaceOp)
+    assert (bool(found.is_CRD.value.data), bool(found.is_inversed.value.data)) == (crd, True)
+
+
 def test_transpose_is_a_permute() -> None:
     net = Net()
     y = net.op(top.TransposeOp, "y", (net.input("x", 2, 3, 4),), dim0=-1, dim1=1)
