@@ -1,5 +1,6 @@
 """Attention whose scores 8 bits cannot keep on the chip."""
 
+import math
 from collections.abc import Iterator
 
 from xdsl.dialects.func import FuncOp
@@ -21,6 +22,11 @@ HALF = 2
 MANY = 6
 """Lane groups of keys from which on one op is done before the parts of an attention with scores in
 floats."""
+
+SHARE = 0.4
+"""Of local memory: where the scores of all heads need more, with all their softmax does, as those
+of many windows may, its parts do not stay in one group, and one op is done earlier from a lane
+group of keys on."""
 
 TENSORS = 7
 """Tensors of 16 bits and the size of the scores that a softmax needs at a time, its operand, its
@@ -60,18 +66,26 @@ def _around(op: top.SoftmaxOp, chip: Chip) -> set[Operation]:
 
 def _fits(shape: tuple[int, ...], chip: Chip) -> bool:
     """Whether the scores of one head have room in local memory with all their softmax needs."""
+    return _needed(shape, chip) <= chip.local_bytes
+
+
+def _needed(shape: tuple[int, ...], chip: Chip) -> int:
+    """Bytes of each lane for the scores of one head and all their softmax needs."""
     widths = -(-shape[-1] // chip.eu(HALF))
-    return TENSORS * -(-shape[-2] // chip.lanes) * widths * chip.eu_bytes <= chip.local_bytes
+    return TENSORS * -(-shape[-2] // chip.lanes) * widths * chip.eu_bytes
 
 
 def _is_in_floats(before: list[Operation], shape: tuple[int, ...], chip: Chip) -> bool:
-    """Whether scores of many keys are in floats in any case (`score_products`), as those of heads
-    of few channels are: 8 bits would be for the product with the values only, and cost a cast of
+    """Whether many scores are in floats in any case (`score_products`), as those of heads of few
+    channels are: 8 bits would be for the product with the values only, and cost a cast of
     all shares."""
     product = next(one for one in before if _is_attention_product(one))
     assert isinstance(product, top.MatMulOp)
     depth = shape_of(product.input)[-2 if product.left_transpose.value.data else -1]
-    return depth <= chip.cube_channels[HALF] and shape[-1] >= MANY * chip.lanes
+    if depth > chip.cube_channels[HALF] or shape[-1] < chip.lanes:
+        return False
+    needed = math.prod(shape[:-2]) * _needed(shape, chip)
+    return shape[-1] >= MANY * chip.lanes or needed > SHARE * chip.local_bytes
 
 
 def _is_attention_product(op: Operation) -> bool:

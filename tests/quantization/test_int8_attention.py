@@ -17,7 +17,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.text import make_context
 from xdsl_tpu.passes.calibration.observe import calibrate
-from xdsl_tpu.passes.lowering.attention_parts import TENSORS, wide_attention
+from xdsl_tpu.passes.lowering.attention_parts import SHARE, TENSORS, wide_attention
 from xdsl_tpu.passes.pipeline import make_pass
 from xdsl_tpu.passes.tensors import functions
 
@@ -67,9 +67,22 @@ def needed() -> int:
 
 
 def test_what_fits_stays_in_8_bits() -> None:
+    """Of heads that have more channels than scores in floats are for."""
     (func,) = functions(attention())
-    assert not wide_attention(func, replace(load_chip(), local_bytes=needed()))
-    assert wide_attention(func, replace(load_chip(), local_bytes=needed() - 1))
+    chip = load_chip()
+    chip = replace(chip, cube_channels={**chip.cube_channels, 2: DEPTH - 1})
+    assert not wide_attention(func, replace(chip, local_bytes=needed()))
+    assert wide_attention(func, replace(chip, local_bytes=needed() - 1))
+
+
+def test_scores_in_floats_that_fill_much_of_local_memory_leave() -> None:
+    """Those of all heads; of fewer keys than lanes none do."""
+    (func,) = functions(attention())
+    room = int(HEADS * needed() / SHARE)
+    assert not wide_attention(func, replace(load_chip(), local_bytes=room))
+    small = replace(load_chip(), local_bytes=room - 3)
+    assert wide_attention(func, small)
+    assert not wide_attention(func, replace(small, lanes=TOKENS + 1))
 
 
 @pytest.mark.parametrize(("lanes", "channels", "leaves"), [(8, 16, 2), (8, 15, 0), (12, 16, 0)])
