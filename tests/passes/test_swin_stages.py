@@ -32,6 +32,7 @@ OWN = (
     "RowToPixel",
     "CastBeforeMove",
     "merge-rows",
+    "orient-heads",
     "scale-early",
 )
 """Patterns and passes that do more than the vendor's compiler on these networks."""
