@@ -10,7 +10,7 @@ from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
-from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer
+from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer, without_range
 from xdsl_tpu.passes.tensors import shape_of
 
 _KEEPS_SINGLES = frozenset({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"})
@@ -133,13 +133,14 @@ class RootOfSquares(RewritePattern):
         if parts is None or x is not squares.inputs[1] or is_integer_tensor(x):
             return
         factor = (1.0 if scaled is None else scaled.const_val.value.data) / parts
-        length = rebuilt(total, operands=(x,))
+        alone = factor == 1
+        kind = op.output.type if alone else without_range(total.output)
+        name = op.location if alone else name_loc(derived_name(op, "_r_length"))
+        length = rebuilt(total, operands=(x,), result_types=[kind], location=name)
         length.mode = StringAttr("ReduceL2")
-        if factor == 1:
-            length.location = op.location
+        if alone:
             rewriter.replace(op, length)
             return
-        length.location = name_loc(derived_name(op, "_r_length"))
         root = top.MulConstOp.make(
             op.location, (length.output,), result_types=op.result_types, const_val=sqrt(factor)
         )
@@ -165,11 +166,12 @@ class SumToMean(RewritePattern):
         rest = op.const_val.value.data * terms
         if not _NEARLY_ONE[0] <= rest <= _NEARLY_ONE[1]:
             return
-        mean = rebuilt(total)
+        alone = abs(rest - 1) < _DIGIT and not has_relu(op)
+        kind = op.output.type if alone else without_range(total.output)
+        name = op.location if alone else name_loc(derived_name(total, "_r_mean"))
+        mean = rebuilt(total, result_types=[kind], location=name)
         mean.mode = StringAttr("ReduceMean")
-        mean.location = name_loc(derived_name(total, "_r_mean"))
-        if abs(rest - 1) < _DIGIT and not has_relu(op):
-            mean.location = op.location
+        if alone:
             rewriter.replace(op, mean)
             return
         scaled = rebuilt(op, operands=(mean,))

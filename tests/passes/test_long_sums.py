@@ -10,6 +10,9 @@ from xdsl.ir import SSAValue
 
 import xdsl_tpu as xt
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.text import make_context
+from xdsl_tpu.passes.calibration.ranges import Range, set_range
+from xdsl_tpu.passes.pipeline import make_pass
 
 PASS = "canonicalize"
 TERMS = 8
@@ -126,3 +129,18 @@ def test_a_deviation_of_large_numbers_in_f16(tmp_path: Path, large: float) -> No
     x = np.random.default_rng(0).standard_normal((1, 8, terms), np.float32) * np.float32(large)
     found = xt.compile(model, quantize="F16").run({"x": x})["y"]
     np.testing.assert_allclose(found, x.std(2, ddof=1), rtol=2e-3)
+
+
+def test_ranges_are_those_of_what_is_kept() -> None:
+    """A calibrated sum's range is not its mean's."""
+    net = Net()
+    sums = total(net, net.input("x", 2, 3, TERMS))
+    module = net.module(times(net, sums, 1 / TERMS))
+    (sums,) = [op.output for op in ops_of(module, top.ReduceOp)]
+    set_range(sums, Range(-8.0, 8.0))
+    (factor,) = ops_of(module, top.MulConstOp)
+    set_range(factor.output, Range(-1.0, 1.0))
+    wanted = factor.output.type
+    make_pass(PASS, "").apply(make_context(), module)
+    (mean,) = ops_of(module, top.ReduceOp)
+    assert mean.output.type == wanted
