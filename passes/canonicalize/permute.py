@@ -120,14 +120,10 @@ class TopPermuteToPixelShuffle(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
-        crd = _SHUFFLES.get(ints(op.order))
-        before = sole_producer(op.input, top.ReshapeOp)
-        use = op.output.get_unique_use()
-        after = None if use is None else use.operation
-        if crd is None or before is None or not isinstance(after, top.ReshapeOp):
+        crd, around = _SHUFFLES.get(ints(op.order)), _reshapes_around(op)
+        if crd is None or around is None:
             return
-        if not has_shapes(before.input, op.input, after.output):
-            return
+        before, after = around
         source, split, target = map(shape_of, (before.input, op.input, after.output))
         channels, bh, bw = split[1:4] if crd else (split[3], split[1], split[2])
         n, _, _, _, h, w = split
@@ -153,13 +149,10 @@ class TopPermuteToPixelUnshuffle(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
-        crd = _UNSHUFFLES.get(ints(op.order))
-        before = sole_producer(op.input, top.ReshapeOp)
-        after = sole_user(op.output, top.ReshapeOp)
-        if crd is None or before is None or after is None:
+        crd, around = _UNSHUFFLES.get(ints(op.order)), _reshapes_around(op)
+        if crd is None or around is None:
             return
-        if not has_shapes(before.input, op.input, after.output):
-            return
+        before, after = around
         source, split, target = map(shape_of, (before.input, op.input, after.output))
         n, channels, h, bh, w, bw = split
         if source != (n, channels, h * bh, w * bw) or target != (n, channels * bh * bw, h, w):
@@ -190,6 +183,14 @@ class TransposeToPermute(RewritePattern):
             op.location, (op.input,), result_types=[op.output.type], order=order
         )
         rewriter.replace(op, permute)
+
+
+def _reshapes_around(op: top.PermuteOp) -> tuple[top.ReshapeOp, top.ReshapeOp] | None:
+    """The Reshapes in front of a Permute and behind it, if nothing else reads what is between."""
+    before, after = sole_producer(op.input, top.ReshapeOp), sole_user(op.output, top.ReshapeOp)
+    if before is None or after is None:
+        return None
+    return (before, after) if has_shapes(before.input, op.input, after.output) else None
 
 
 def _permutation(op: top.PermuteOp) -> Permutation:
