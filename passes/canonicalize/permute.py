@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
@@ -129,16 +130,7 @@ class TopPermuteToPixelShuffle(RewritePattern):
         n, _, _, _, h, w = split
         if source != (n, channels * bh * bw, h, w) or target != (n, channels, h * bh, w * bw):
             return
-        shuffle = top.Depth2SpaceOp.make(
-            after.location,
-            (before.input,),
-            result_types=[after.output.type],
-            block_h=bh,
-            block_w=bw,
-            is_CRD=crd,
-            is_inversed=False,
-        )
-        rewriter.replace(after, shuffle)
+        rewriter.replace(after, _blocks(before.input, after, (bh, bw), crd, inversed=False))
 
 
 class TopPermuteToPixelUnshuffle(RewritePattern):
@@ -157,16 +149,7 @@ class TopPermuteToPixelUnshuffle(RewritePattern):
         n, channels, h, bh, w, bw = split
         if source != (n, channels, h * bh, w * bw) or target != (n, channels * bh * bw, h, w):
             return
-        unshuffle = top.Depth2SpaceOp.make(
-            after.location,
-            (before.input,),
-            result_types=[after.output.type],
-            block_h=bh,
-            block_w=bw,
-            is_CRD=crd,
-            is_inversed=True,
-        )
-        rewriter.replace(after, unshuffle)
+        rewriter.replace(after, _blocks(before.input, after, (bh, bw), crd, inversed=True))
 
 
 class TransposeToPermute(RewritePattern):
@@ -191,6 +174,21 @@ def _reshapes_around(op: top.PermuteOp) -> tuple[top.ReshapeOp, top.ReshapeOp] |
     if before is None or after is None:
         return None
     return (before, after) if has_shapes(before.input, op.input, after.output) else None
+
+
+def _blocks(
+    value: SSAValue, after: top.ReshapeOp, block: tuple[int, int], crd: bool, *, inversed: bool
+) -> top.Depth2SpaceOp:
+    """What gives in one op what a Permute and the Reshape `after` it did."""
+    return top.Depth2SpaceOp.make(
+        after.location,
+        (value,),
+        result_types=[after.output.type],
+        block_h=block[0],
+        block_w=block[1],
+        is_CRD=crd,
+        is_inversed=inversed,
+    )
 
 
 def _permutation(op: top.PermuteOp) -> Permutation:

@@ -15,12 +15,11 @@ from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import has_relu
 from xdsl_tpu.passes.graph import derived_name, has_shapes, is_calibrated, users
+from xdsl_tpu.passes.scale_early.sources import is_move
 from xdsl_tpu.passes.tensors import is_weight, shape_of
 
 LONG = 32
 """Terms of a sum. Of so many numbers near 20 the sum, times another, is beyond f16 (65,504)."""
-
-MOVES = (top.PermuteOp, top.ReshapeOp, top.SliceOp, top.SqueezeOp, top.UnsqueezeOp)
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,8 @@ class ScaleRatio(RewritePattern):
 
     Attention without a softmax divides by what all keys add up to, which f16 does not hold: what
     it gave was 0 or NaN. The two products have an operand in common, or are one product of which
-    parts are divided by others; s is the power of two at or below one over the longest sum of at
+    parts are divided by others; multiplied are that operand or the other ones, whichever are fewer
+    numbers. s is the power of two at or below one over the longest sum of at
     least `LONG` terms in the divisor, so that no digit changes. Each ratio is looked at once.
     """
 
@@ -72,7 +72,7 @@ def _ratios(op: top.DivOp | top.MulOp) -> Iterator[tuple[SSAValue, SSAValue]]:
     elif len(op.inputs) == 2:
         for number, factor in (tuple(op.inputs), tuple(op.inputs)[::-1]):
             at = factor
-            while isinstance(at.owner, MOVES) and at.has_one_use():
+            while isinstance(at.owner, Operation) and is_move(at.owner) and at.has_one_use():
                 at = at.owner.operands[0]
             if isinstance(at.owner, top.ReciprocalOp):
                 yield number, factor
@@ -85,9 +85,8 @@ def _term(value: SSAValue, op: Operation) -> _Term | None:
         if isinstance(owner, top.MatMulOp):
             product = _is_plain(owner)
             return _Term(owner, tuple(path)) if product else None
-        known = isinstance(owner, (*MOVES, top.ReciprocalOp)) or (
-            isinstance(owner, top.AddConstOp) and not has_relu(owner)
-        )
+        known = isinstance(owner, top.ReciprocalOp) or is_move(owner)
+        known = known or (isinstance(owner, top.AddConstOp) and not has_relu(owner))
         if not known or is_calibrated(value):
             return None
         path.append(owner)
@@ -132,7 +131,7 @@ def _longest_sum(product: top.MatMulOp) -> int:
     """The most terms of a sum in a product, or in what makes its operands."""
     most = shape_of(product.input)[-1]
     for value in (product.input, product.right):
-        while isinstance(value.owner, MOVES):
+        while isinstance(value.owner, Operation) and is_move(value.owner):
             value = value.owner.operands[0]
         maker = value.owner
         if isinstance(maker, top.MatMulOp) and _is_plain(maker):

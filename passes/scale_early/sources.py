@@ -60,7 +60,7 @@ def source_of(value: SSAValue, reader: Operation) -> Source | None:
     """
     path: list[Operation] = []
     at = value
-    while isinstance(owner := at.owner, Operation) and _is_move(owner):
+    while isinstance(owner := at.owner, Operation) and is_move(owner):
         path.append(owner)
         at = owner.operands[0]
     if not isinstance(owner, Weighted) or not _is_plain(owner) or is_calibrated(at):
@@ -92,7 +92,7 @@ class _Readers:
         for user in users(value):
             if user is self.reader and value is self.read:
                 continue
-            if not _is_move(user):
+            if not is_move(user):
                 return True
             moved = _moved(user, indices)
             if self.channels[moved].any():
@@ -102,7 +102,7 @@ class _Readers:
         return False
 
 
-def _is_move(op: Operation) -> bool:
+def is_move(op: Operation) -> bool:
     """Whether an op gives elements of its first operand and no others."""
     match op:
         case top.ReshapeOp() | top.SqueezeOp() | top.UnsqueezeOp() | top.PermuteOp():
