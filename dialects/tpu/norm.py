@@ -150,6 +150,9 @@ class GroupNormOp(SameShape, LocalOp):
         check_elements(self, "bias", self.bias, shape[1])
         return (shape,)
 
+    def may_overwrite(self) -> bool:
+        return True
+
     def local_support(self, kind: GroupType) -> str | None:
         shape, groups = self.shape_of(self.input), self.num_groups.value.data
         if shape[1] != groups:
@@ -181,6 +184,9 @@ class InstanceNormOp(SameShape, LocalOp):
     output = result_def(RANKED)
 
     traits = traits_def(Pure())
+
+    def may_overwrite(self) -> bool:
+        return True
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:
         return axis in ("n", "c")

@@ -123,7 +123,8 @@ class LayerGroupPass(ModulePass):
 
         def searched() -> Found:
             bases = base_groups(computing_ops(func.body.block), self._why_global)
-            search = OptimalSearch(Searcher(chip, prices.scratch, cores_of(op)), prices, bases)
+            searcher = Searcher(chip, prices.scratch, cores_of(op), over=over)
+            search = OptimalSearch(searcher, prices, bases)
             return Found(search, bases, search.run())
 
         if self.opt == 1:

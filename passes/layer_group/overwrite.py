@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.errors import DoesNotFit
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, tap_reader
@@ -45,6 +46,16 @@ def overwriting(prices: Prices, cut: Cut) -> Cut | None:
                 sharing.update(dict.fromkeys(both, both))
                 break
     return replace(cut, over=over) if over else None
+
+
+def largest_over(cut: Cut, chip: Chip) -> int:
+    """Bytes per lane of the largest result of a group of one slice that may lie over an operand:
+    no more becomes free at a time."""
+    if cut.secs.total > 1:
+        return 0
+    inside = set(cut.ops)
+    results = (op.results[0] for op in cut.ops if isinstance(op, LocalGen) and op.may_overwrite())
+    return max((slice_bytes(one, cut.slicing.of, inside, chip) for one in results), default=0)
 
 
 def over_cycles(prices: Prices, cut: Cut, op: Operation, operand: SSAValue) -> int | None:

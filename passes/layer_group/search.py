@@ -1,7 +1,7 @@
 """Which ranges of ops are groups, and the greedy search: the longest ones from the end."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation
@@ -13,7 +13,8 @@ from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
 from xdsl_tpu.passes.layer_group.lmem_size import element_bits
-from xdsl_tpu.passes.layer_group.model import Group, ScratchOf, cut_group, plan_group
+from xdsl_tpu.passes.layer_group.model import Cut, Group, ScratchOf, cut_group, plan_group
+from xdsl_tpu.passes.layer_group.overwrite import largest_over
 from xdsl_tpu.passes.layer_group.sections import KnownSections, max_sections
 from xdsl_tpu.passes.layer_group.slicing import KnownNeeds, entering, leaving
 from xdsl_tpu.passes.layer_group.values import AXES, Refusal, Secs
@@ -43,11 +44,16 @@ class Boundary:
 
 @dataclass
 class Searcher:
-    """Plans groups in runs of ops with local forms, and remembers why they end."""
+    """Plans groups in runs of ops with local forms, and remembers why they end.
+
+    `over` gives a group with results that lie over operands, if there are any
+    (`overwrite.overwriting`): what fits in no other way is planned so.
+    """
 
     chip: Chip
     scratch: ScratchOf
     cores: int = 1
+    over: Callable[[Cut], Cut | None] = lambda _: None
     boundaries: list[Boundary] = field(default_factory=list[Boundary])
     known: KnownNeeds = field(default_factory=KnownNeeds, init=False)
     _known_sections: KnownSections = field(default_factory=KnownSections, init=False)
@@ -135,7 +141,13 @@ class Searcher:
             return Refusal(problem)
         cores = self.cores if secs.total > 1 else 1
         cut = cut_group(ops, KIND, secs, self.chip, cores, self.known)
-        return plan_group(cut, self.chip, self.scratch)
+        planned = plan_group(cut, self.chip, self.scratch)
+        if isinstance(planned, Group) or isinstance(cut, Refusal):
+            return planned
+        if not 0 < planned.over <= largest_over(cut, self.chip):
+            return planned
+        tighter = self.over(cut)
+        return planned if tighter is None else plan_group(tighter, self.chip, self.scratch)
 
     def sections(self, ops: Sequence[Operation]) -> Iterator[Secs]:
         """Section counts worth trying, powers of two and half as many more: n first, then rows in

@@ -140,7 +140,8 @@ def _group_norm(op: Operation, rows: Rows) -> SSAValue | None:
     is_long = _is_long(op, rows, norm, (op.weight, op.bias))
     if image is None and is_long:
         return normalised(op, rows, norm)
-    if image is None:
+    # A channel of one line is in a lane as it stands: rows made of it fit no slices of neighbours.
+    if image is None or (groups == c and len(rest) == 1 and not is_long):
         return None
     if not (is_long or pays_off(image, groups, element_bytes(op.input), rows.chip)):
         return None

@@ -34,6 +34,8 @@ OVER = {
         "AddConst",
         "Clip",
         "Div",
+        "GroupNorm",
+        "InstanceNorm",
         "LayerNorm",
         "LeakyRelu",
         "Max",
