@@ -24,6 +24,7 @@ from xdsl_tpu.passes.processor_top_optimize import (
     far_taps,
     fold_depth,
     fold_rows,
+    joined_permutes,
     large_filter,
     large_groups,
     matmul_output_transpose,
@@ -45,7 +46,10 @@ from xdsl_tpu.passes.processor_top_optimize import (
 PATTERNS: PatternTable = {
     top.AddOp: (arithmetic.ConvertMultiInputAdd(),),
     top.AvgPoolOp: (far_pool.FarPool(), pool_lines.PoolByLines()),
-    top.ConcatOp: (swap_dim_inner.ConcatToSwapDimInner(),),
+    top.ConcatOp: (
+        swap_dim_inner.ConcatToSwapDimInner(),
+        joined_permutes.ConcatBeforePermute(),
+    ),
     top.ConvOp: (
         conv.ConvRowsToPlanes(),
         MergePointwiseConv(),

@@ -133,3 +133,41 @@ def test_the_second_pass_is_in_the_price() -> None:
     lines = 512 // CHIP.lanes * 768 // CHIP.eu(2)  # of the sum; the GELU ends with another command
     assert costs[1].tiu - costs[0].tiu == lines
     assert dense.plan.activations < plain.plan.activations
+
+
+def searched(case: Case, asked: list[Cut]) -> Group | Refusal:
+    """All ops of a case as one group of one slice; `asked` are those that results may lie over
+    operands of."""
+    _, _, function = divided_parts(prepared(case))
+    prices = Prices(CHIP)
+
+    def tighter(cut: Cut) -> Cut | None:
+        asked.append(cut)
+        return overwriting(prices, cut)
+
+    searcher = Searcher(CHIP, prices.scratch, over=tighter)
+    return searcher.plan(computing_ops(function.body.block), WHOLE)
+
+
+def gelu_of_product(inner: int) -> Case:
+    """Twice 16 bytes of each column in every lane."""
+    case = Case("f16")
+    up = linear(case, case.input("x", (1, 512, 64)), "up", (1, 512), (64, inner))
+    y = case.op("tpu.Active", [up], GELU, "gelu", (1, 512, inner))
+    linear(case, y, "down", (1, 512), (inner, 64))
+    return case
+
+
+@pytest.mark.parametrize(
+    ("inner", "times", "fits"), [(4096, 0, True), (9216, 1, True), (32768, 0, False)]
+)
+def test_what_fits_in_no_other_way_is_planned_with_results_over_operands(
+    inner: int, times: int, fits: bool
+) -> None:
+    """And that is only looked at where one result less would be enough."""
+    asked: list[Cut] = []
+    group = searched(gelu_of_product(inner), asked)
+    assert isinstance(group, Group) is fits
+    assert len(asked) == times
+    if isinstance(group, Group):
+        assert bool(group.over) is bool(times)

@@ -191,3 +191,19 @@ def test_far_windows_see_blocks(
     after = assert_same_numbers(net.module(y), OPTIMIZE)
     (conv,) = ops_of(after, top.ConvOp)
     assert max(ints(conv.strides)) < 16
+
+
+@pytest.mark.parametrize(("order", "axis"), [([0, 2, 1, 3], 2), ([3, 0, 2, 1], -1), ([1, 2, 0], 0)])
+@pytest.mark.parametrize("relu", [False, True])
+def test_permutes_of_one_order_are_joined_first(order: list[int], axis: int, relu: bool) -> None:
+    net, rank = Net(), len(order)
+    parts: list[SSAValue] = []
+    for number in range(3):
+        shape = [2, 3, 4, 5][:rank]
+        shape[order[axis]] += number
+        parts.append(
+            net.op(top.PermuteOp, f"p{number}", (net.input(f"x{number}", *shape),), order=order)
+        )
+    y = net.op(top.ConcatOp, "y", parts, axis=axis, do_relu=relu)
+    after = assert_same_numbers(net.module(y), OPTIMIZE)
+    assert kinds(after) == ["Concat", "Permute"]

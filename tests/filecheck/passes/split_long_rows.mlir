@@ -48,6 +48,36 @@ module @image attributes {module.state = "TPU_LOWERED"} {
 
 // -----
 
+// A channel of one line stays one command: rows made of it would fit no slices of its neighbours.
+// CHECK-LABEL: module @signal
+// CHECK: "tpu.GroupNorm"
+// CHECK-NOT: tpu.Reduce
+module @signal attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64x6399xf16>) -> tensor<1x64x6399xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x6399xf16>) -> tensor<1x64x6399xf16> loc("x")
+    %1 = "tpu.GroupNorm"(%0, %n, %n, %n, %n) {num_groups = 64 : i64, eps = 1.0e-05 : f64} : (tensor<1x64x6399xf16>, none, none, none, none) -> tensor<1x64x6399xf16> loc("y")
+    return %1 : tensor<1x64x6399xf16>
+  }
+}
+
+// -----
+
+// One that no lane has room for does not.
+// CHECK-LABEL: module @long_signal
+// CHECK-NOT: tpu.GroupNorm
+// CHECK: "tpu.Reduce"
+module @long_signal attributes {module.state = "TPU_LOWERED"} {
+  func.func @main(%arg0: tensor<1x64x20000xf16>) -> tensor<1x64x20000xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x64x20000xf16>) -> tensor<1x64x20000xf16> loc("x")
+    %1 = "tpu.GroupNorm"(%0, %n, %n, %n, %n) {num_groups = 64 : i64, eps = 1.0e-05 : f64} : (tensor<1x64x20000xf16>, none, none, none, none) -> tensor<1x64x20000xf16> loc("y")
+    return %1 : tensor<1x64x20000xf16>
+  }
+}
+
+// -----
+
 // Small ones, too: around a norm by itself they would go to DDR and come back.
 // CHECK-LABEL: module @small_image
 // CHECK-NOT: tpu.GroupNorm
