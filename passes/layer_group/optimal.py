@@ -73,11 +73,12 @@ class OptimalSearch:
         self.costs = CostTable(self.ops, self.is_global, self.chip, prices)
         self.low: list[int] = []
         self.reach: list[int] = []
+        self.farthest: list[int] = []
         self.parts: list[Part] = []
         self._prefixes: list[_Best | None] = []
         self._plans: dict[tuple[int, int, Secs], Group | None] = {}
         self._shares: dict[Hashable, list[Cost] | None] = {}
-        self._fitting: dict[Hashable, bool] = {}
+        self._fitting: dict[Hashable, bool | None] = {}
         self._alike = Alikeness(self.ops, self.costs.moves, prices.signature)
         self.slices = Slices(self.ops, searcher, self.costs, self._alike)
         self._passages = Passages(self.costs)
@@ -86,7 +87,8 @@ class OptimalSearch:
             self.low += [low] * len(base.ops)
             alone = is_kept_global(base)
             until = low + len(base.ops)
-            self.reach += range(low, until) if alone else self._straight_from(low, until)
+            for reach, over in ((self.reach, False), (self.farthest, True)):
+                reach += range(low, until) if alone else self._straight_from(low, until, over)
 
     def run(self) -> list[Group]:
         """The groups, in order.
@@ -209,7 +211,7 @@ class OptimalSearch:
     def _straight(self, end: int, clocks: npt.NDArray[np.float64]) -> Iterator[_Best]:
         """The best straight group that ends before `end`, if there is any. `clocks`: those of all
         prefixes before."""
-        first = self.reach[end - 1]
+        first = self.farthest[end - 1]
         chain, gdma = self._passages.to(end, first).after(*clocks[:, first:end])
         done = np.maximum(chain, gdma)
         if self.searcher.cores > 1:
@@ -218,39 +220,49 @@ class OptimalSearch:
             ties = np.flatnonzero(done == least)
             at = int(ties[np.argmin(gdma[ties])])
             if self._plans.get((first + at, end, Secs()), True) is not None:
-                yield _Best(Clock(float(chain[at]), float(gdma[at])), first + at, Secs())
+                more = self._more_over(first + at, end)
+                yield _Best(Clock(float(chain[at]) + more, float(gdma[at])), first + at, Secs())
                 return
             done[at] = np.inf  # it was tried and cannot be planned
 
-    def _straight_from(self, low: int, high: int) -> Iterator[int]:
-        """For every end in ops[low:high] the earliest op from which a straight group reaches it."""
+    def _more_over(self, start: int, end: int) -> float:
+        """What ops[start:end] take longer where they are a straight group with results over
+        operands only."""
+        group = self._planned(start, end, Secs()) if start < self.reach[end - 1] else None
+        cost = None if group is None else self.cost_of(group)
+        plain = self.costs.cost(start, end)
+        return 0.0 if cost is None or plain is None else cost.tiu - plain.tiu
+
+    def _straight_from(self, low: int, high: int, over: bool) -> Iterator[int]:
+        """For every end in ops[low:high] the earliest op from which a straight group reaches it,
+        with results `over` operands, too."""
         start, until = low, low
         for end in range(low + 1, high + 1):
             if end > until:
-                until = self._reach(start, until, high)
+                until = self._reach(start, until, high, over)
             if end > until:
-                start, until = self._first(start + 1, end), end
+                start, until = self._first(start + 1, end, over), end
             yield start
 
-    def _first(self, start: int, end: int) -> int:
+    def _first(self, start: int, end: int, over: bool) -> int:
         """The earliest op, at least `start`, from which a straight group reaches `end`; `end` if
         there is none. What follows one from which none does is looked at in growing steps."""
         low, high, step = start, end, 1
         while low < high:
             trial = min(low + step - 1, (low + high) // 2)
-            if self._fits(trial, end):
+            if self._fits(trial, end, over):
                 high = trial
             else:
                 low, step = trial + 1, step * 2
         return low
 
-    def _reach(self, start: int, known: int, high: int) -> int:
+    def _reach(self, start: int, known: int, high: int, over: bool) -> int:
         """How far a straight group that begins at `start` can go, up to `high`; at least to
         `known`."""
         low, step = known, 4
         while low < high:
             trial = min(high, low + step)
-            if self._fits(start, trial):
+            if self._fits(start, trial, over):
                 low, step = trial, step * 2
             elif step == 1:
                 break
@@ -258,13 +270,15 @@ class OptimalSearch:
                 high, step = trial - 1, max(1, step // 4)
         return low
 
-    def _fits(self, start: int, end: int) -> bool:
-        """Whether ops[start:end] are a straight group, found once for ranges that are alike."""
+    def _fits(self, start: int, end: int, over: bool) -> bool:
+        """Whether ops[start:end] are a straight group, if need be with results `over` operands;
+        found once for ranges that are alike."""
         key = self._alike.of(start, end)
         if key not in self._fitting:
             planned = self.searcher.plan(self.ops[start:end], Secs())
-            self._fitting[key] = isinstance(planned, Group)
-        return self._fitting[key]
+            self._fitting[key] = bool(planned.over) if isinstance(planned, Group) else None
+        needs_over = self._fitting[key]
+        return needs_over is not None and over >= needs_over
 
     def _sliced(
         self, end: int, best: Sequence[_Best | None], others: Sequence[_Best]

@@ -12,13 +12,12 @@ from xdsl_tpu.backend.local.forms import row_form
 from xdsl_tpu.backend.local.shapes import of_value
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.local_gen import LocalGen, MergesTaps
-from xdsl_tpu.passes.layer_group.lmem_size import element_bits
 from xdsl_tpu.passes.layer_group.model import Cut, Group, ScratchOf, cut_group, plan_group
 from xdsl_tpu.passes.layer_group.overwrite import largest_over
 from xdsl_tpu.passes.layer_group.sections import KnownSections, max_sections
-from xdsl_tpu.passes.layer_group.slicing import KnownNeeds, entering, leaving
+from xdsl_tpu.passes.layer_group.slicing import KnownNeeds, leaving
 from xdsl_tpu.passes.layer_group.values import AXES, Refusal, Secs
-from xdsl_tpu.passes.tensors import is_weight, required_name
+from xdsl_tpu.passes.tensors import required_name
 
 SLICES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Into how many slices a group may be cut. Few are better: margins are computed twice, and short
@@ -153,11 +152,10 @@ class Searcher:
         """Section counts worth trying, powers of two and half as many more: n first, then rows in
         the lanes where there are such, then h."""
         most = max_sections(ops, KIND, self.chip, self._known_sections)
-        rows = most.c if self._has_long_rows(ops) else 1
         for count in SLICES:
             n = min(count, most.n)
             left = -(-count // n)
-            for c in sorted({min(left, rows), 1}, reverse=True):
+            for c in sorted({min(left, most.c), 1}, reverse=True):
                 h = min(-(-left // c), most.h)
                 if n * c * h >= count:
                     yield Secs(n=n, c=c, h=h)
@@ -169,12 +167,6 @@ class Searcher:
             unit = self.chip.lanes if axis == "c" else 1
             if self.cores > 1 and all(getattr(one, axis) > unit for one in sizes):
                 yield Secs(**{axis: self.cores})
-
-    def _has_long_rows(self, ops: Sequence[Operation]) -> bool:
-        """Whether every row that moves is at least as long as what DDR moves at a time."""
-        moved = (*(v for v in entering(ops) if not is_weight(v)), *leaving(ops))
-        sizes = ((of_value(value, KIND, self.chip.lanes), element_bits(value)) for value in moved)
-        return all(one.h * one.w * bits >= 8 * self.chip.ddr_row_bytes for one, bits in sizes)
 
 
 def range_problem(ops: Sequence[Operation], lanes: int) -> str | None:
