@@ -15,6 +15,7 @@ from xdsl_tpu.passes.canonicalize.swap_dim_inner import TopMultiSwapDimMergeToOn
 from xdsl_tpu.passes.pattern_table import PatternPass, PatternTable, rewrite
 from xdsl_tpu.passes.processor_top_optimize import (
     arithmetic,
+    columns_first,
     conv,
     cosine_attention,
     depthwise,
@@ -84,6 +85,7 @@ PATTERNS: PatternTable = {
     top.PermuteOp: (
         RemovePermute(),
         PermuteFuse(),
+        columns_first.ColumnsFirst(),
         pixel_norm.NormOfPixels(),
         pixel_norm.SignalNorm(),
         shuffle_channel.PermuteToShuffleChannel(),
