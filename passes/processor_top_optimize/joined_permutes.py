@@ -18,7 +18,8 @@ class ConcatBeforePermute(RewritePattern):
         Concat   1x12x1178x64                    ->   Permute  1x12x1178x64
 
     Tokens of an image and of a text make one attention: joined as products give them they lie one
-    behind the other, and attention reads its heads from there.
+    behind the other, and attention reads its heads from there. The last dimension stays the last:
+    what turns columns to rows is done to each part where it is made.
     """
 
     @op_type_rewrite_pattern
@@ -28,7 +29,7 @@ class ConcatBeforePermute(RewritePattern):
         if len(op.inputs) < 2 or len(permutes) != len(op.inputs) or not has_shapes(op.output):
             return
         order, shape = ints(permutes[0].order), shape_of(op.output)
-        if any(ints(one.order) != order for one in permutes):
+        if order[-1] != len(order) - 1 or any(ints(one.order) != order for one in permutes):
             return
         before = [0] * len(shape)
         for place, axis in enumerate(order):

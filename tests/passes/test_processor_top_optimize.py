@@ -193,7 +193,7 @@ def test_far_windows_see_blocks(
     assert max(ints(conv.strides)) < 16
 
 
-@pytest.mark.parametrize(("order", "axis"), [([0, 2, 1, 3], 2), ([3, 0, 2, 1], -1), ([1, 2, 0], 0)])
+@pytest.mark.parametrize(("order", "axis"), [([0, 2, 1, 3], 2), ([2, 0, 1, 3], -1), ([1, 0, 2], 0)])
 @pytest.mark.parametrize("relu", [False, True])
 def test_permutes_of_one_order_are_joined_first(order: list[int], axis: int, relu: bool) -> None:
     net, rank = Net(), len(order)

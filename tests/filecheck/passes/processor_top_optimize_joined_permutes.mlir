@@ -70,3 +70,20 @@ func.func @read_twice(%arg_x: tensor<1x10x4x8xf32>, %arg_y: tensor<1x3x4x8xf32>)
 // CHECK-LABEL: func.func @read_twice
 // CHECK-COUNT-2: "top.Permute"
 // CHECK-NEXT: "top.Concat"
+
+// -----
+
+// Columns become rows of each part by itself.
+func.func @columns(%arg_x: tensor<1x8x10xf32>, %arg_y: tensor<1x8x3xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x8x10xf32>) -> tensor<1x8x10xf32> loc("x")
+  %y = "top.Input"(%arg_y) : (tensor<1x8x3xf32>) -> tensor<1x8x3xf32> loc("y")
+  %p = "top.Permute"(%x) {order = [0, 2, 1]} : (tensor<1x8x10xf32>) -> tensor<*xf32> loc("p")
+  %q = "top.Permute"(%y) {order = [0, 2, 1]} : (tensor<1x8x3xf32>) -> tensor<*xf32> loc("q")
+  %j = "top.Concat"(%p, %q) {axis = 1 : si32} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32> loc("j")
+  return %j : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @columns
+// CHECK-COUNT-2: "top.Permute"
+// CHECK-NEXT: "top.Concat"
