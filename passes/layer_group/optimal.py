@@ -8,6 +8,7 @@ that cannot be loaded ahead.
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import inf
@@ -27,6 +28,7 @@ from xdsl_tpu.passes.layer_group.overwrite import over_cycles
 from xdsl_tpu.passes.layer_group.parts import Part, spans, timed
 from xdsl_tpu.passes.layer_group.passages import Passages
 from xdsl_tpu.passes.layer_group.prices import Prices
+from xdsl_tpu.passes.layer_group.reaches import reaches
 from xdsl_tpu.passes.layer_group.search import Boundary, Searcher
 from xdsl_tpu.passes.layer_group.slices import Sliced, Slices
 from xdsl_tpu.passes.layer_group.values import Refusal, Secs
@@ -35,6 +37,10 @@ from xdsl_tpu.passes.tensors import required_name
 BUSY = 0.1
 """How much of the GDMA's time counts beside when all is done, where several cores share DDR: their
 transfers wait for each other, and weights of what follows for both."""
+
+DOUBT = 0.08
+"""How much longer groups may take that fit with results over operands only: they leave weights no
+room to run ahead in, which their estimate does not know."""
 
 SHARED_OPS = 24
 """Straight groups that cores share hold at most this many ops."""
@@ -87,8 +93,9 @@ class OptimalSearch:
             self.low += [low] * len(base.ops)
             alone = is_kept_global(base)
             until = low + len(base.ops)
-            for reach, over in ((self.reach, False), (self.farthest, True)):
-                reach += range(low, until) if alone else self._straight_from(low, until, over)
+            for found, over in ((self.reach, False), (self.farthest, True)):
+                fits = partial(self._fits, over=over)
+                found += range(low, until) if alone else reaches(low, until, fits)
 
     def run(self) -> list[Group]:
         """The groups, in order.
@@ -209,9 +216,10 @@ class OptimalSearch:
         return clock.end + busy, clock.gdma, start
 
     def _straight(self, end: int, clocks: npt.NDArray[np.float64]) -> Iterator[_Best]:
-        """The best straight group that ends before `end`, if there is any. `clocks`: those of all
-        prefixes before."""
+        """The best straight group that ends before `end`, if there is any, and before it the best
+        of those that fit with results over operands only. `clocks`: those of all prefixes."""
         first = self.farthest[end - 1]
+        plain = self.reach[end - 1] - first
         chain, gdma = self._passages.to(end, first).after(*clocks[:, first:end])
         done = np.maximum(chain, gdma)
         if self.searcher.cores > 1:
@@ -220,57 +228,24 @@ class OptimalSearch:
             ties = np.flatnonzero(done == least)
             at = int(ties[np.argmin(gdma[ties])])
             if self._plans.get((first + at, end, Secs()), True) is not None:
-                more = self._more_over(first + at, end)
+                more = 0.0
+                if at < plain:
+                    more = self._more_over(
+                        first + at, end, float(chain[at] - clocks[0, first + at])
+                    )
                 yield _Best(Clock(float(chain[at]) + more, float(gdma[at])), first + at, Secs())
-                return
+                if at >= plain:
+                    return
+                done[:plain] = np.inf
             done[at] = np.inf  # it was tried and cannot be planned
 
-    def _more_over(self, start: int, end: int) -> float:
-        """What ops[start:end] take longer where they are a straight group with results over
-        operands only."""
-        group = self._planned(start, end, Secs()) if start < self.reach[end - 1] else None
-        cost = None if group is None else self.cost_of(group)
-        plain = self.costs.cost(start, end)
-        return 0.0 if cost is None or plain is None else cost.tiu - plain.tiu
+    def _more_over(self, start: int, end: int, cycles: float) -> float:
+        """What to add to the estimate of `cycles` where results lie over operands."""
+        group = self._planned(start, end, Secs())
+        cost, plain = group and self.cost_of(group), self.costs.cost(start, end)
+        return DOUBT * cycles + (cost.tiu - plain.tiu if cost and plain else 0.0)
 
-    def _straight_from(self, low: int, high: int, over: bool) -> Iterator[int]:
-        """For every end in ops[low:high] the earliest op from which a straight group reaches it,
-        with results `over` operands, too."""
-        start, until = low, low
-        for end in range(low + 1, high + 1):
-            if end > until:
-                until = self._reach(start, until, high, over)
-            if end > until:
-                start, until = self._first(start + 1, end, over), end
-            yield start
-
-    def _first(self, start: int, end: int, over: bool) -> int:
-        """The earliest op, at least `start`, from which a straight group reaches `end`; `end` if
-        there is none. What follows one from which none does is looked at in growing steps."""
-        low, high, step = start, end, 1
-        while low < high:
-            trial = min(low + step - 1, (low + high) // 2)
-            if self._fits(trial, end, over):
-                high = trial
-            else:
-                low, step = trial + 1, step * 2
-        return low
-
-    def _reach(self, start: int, known: int, high: int, over: bool) -> int:
-        """How far a straight group that begins at `start` can go, up to `high`; at least to
-        `known`."""
-        low, step = known, 4
-        while low < high:
-            trial = min(high, low + step)
-            if self._fits(start, trial, over):
-                low, step = trial, step * 2
-            elif step == 1:
-                break
-            else:
-                high, step = trial - 1, max(1, step // 4)
-        return low
-
-    def _fits(self, start: int, end: int, over: bool) -> bool:
+    def _fits(self, start: int, end: int, *, over: bool) -> bool:
         """Whether ops[start:end] are a straight group, if need be with results `over` operands;
         found once for ranges that are alike."""
         key = self._alike.of(start, end)

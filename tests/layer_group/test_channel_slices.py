@@ -13,7 +13,7 @@ from xdsl_tpu.backend.timing import simulate
 from xdsl_tpu.dialects.interpreters import run_module
 from xdsl_tpu.dialects.weights import weights_of
 
-CHANNELS, LENGTH = 320, 9000
+CHANNELS, LENGTH = 320, 11000
 
 
 def signal() -> Case:
