@@ -42,6 +42,7 @@ from xdsl_tpu.passes.canonicalize import (
     mul,
     mul_const,
     norm,
+    overwritten,
     pad,
     patch_merging,
     permute,
@@ -100,6 +101,7 @@ PATTERNS: PatternTable = {
         concat.ZerosToPad(),
         concat.ConcatNeighbourSlices(),
         concat.ConcatOfConcats(),
+        overwritten.WriteBoxesOnce(),
         recurrence.RollConcat(),
     ),
     top.ConvOp: (
@@ -167,6 +169,7 @@ PATTERNS: PatternTable = {
     ),
     top.PReluOp: (norm.PReluToLeakyRelu(),),
     top.PackOp: (split.PackToConcat(),),
+    top.PadOp: (overwritten.WriteBoxesOnce(),),
     top.PermuteOp: (
         permute.RemovePermute(),
         permute.PermuteFuse(),
@@ -176,6 +179,7 @@ PATTERNS: PatternTable = {
         permute.TopPermuteToPixelUnshuffle(),
         permute.Permute5dSplit(),
         expand.TileAfterPermute(),
+        overwritten.WriteBoxesOnce(),
     ),
     top.PowOp: (div.PowToProduct(),),
     top.ReduceOp: (
