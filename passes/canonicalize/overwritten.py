@@ -1,6 +1,6 @@
 """Boxes that are written over each other: what is left of each, once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.passes.canonicalize.box_origins import Origin, makers_of, origins_of, parts_of
@@ -17,6 +18,9 @@ from xdsl_tpu.passes.canonicalize.slice import set_cuts
 from xdsl_tpu.passes.constants import is_known, known_values, make_weight
 from xdsl_tpu.passes.graph import derived_name, none_for, tensor_like
 from xdsl_tpu.passes.tensors import shape_of
+
+_RANK = 4
+"""How many dimensions ops of the chip have."""
 
 
 class WriteBoxesOnce(RewritePattern):
@@ -89,16 +93,21 @@ def _moved_by(makers: Sequence[Operation]) -> int:
 def _in_order_of_largest(
     boxes: Sequence[Origin], shape: Sequence[int]
 ) -> tuple[list[int], list[Origin]]:
-    """The boxes without axes of size 1, in the order of the axes in which the source of the
-    largest has them, and where each axis of the result is among these."""
-    long = [axis for axis, size in enumerate(shape) if size != 1]
-    boxes = [box.ordered(long) for box in boxes]
+    """The boxes in the order of axes in which the source of the largest has them, and where each
+    axis of the result is among these; without axes of size 1 that the chip has no room for."""
+    ones = [axis for axis, size in enumerate(shape) if size == 1]
+    gone = ones[: max(len(shape) - _RANK, 0)]
+    kept = [axis for axis in range(len(shape)) if axis not in gone]
+    boxes = [box.ordered(kept) for box in boxes]
     known = [box for box in boxes if isinstance(box.source, SSAValue)]
     axes = max(known, key=_size).axes if known else ()
-    order = list(range(len(long)))
-    if axes and None not in axes:
-        order.sort(key=lambda place: axes[place] or 0)
-    return [order.index(place) for place in range(len(long))], [b.ordered(order) for b in boxes]
+    long = [place for place, axis in enumerate(kept) if shape[axis] != 1]
+    found = {place: axes[place] for place in long if known}
+    order = list(range(len(kept)))
+    if None not in found.values():
+        for place, axis in zip(long, sorted(found, key=lambda one: found[one] or 0), strict=False):
+            order[place] = axis
+    return [order.index(place) for place in range(len(kept))], [b.ordered(order) for b in boxes]
 
 
 def _joined(boxes: Sequence[Origin]) -> _Joined | Origin | None:
@@ -158,13 +167,19 @@ class _Build:
     ops: list[Operation] = field(default_factory=list[Operation])
 
     def made(self, part: _Joined | Origin) -> SSAValue:
-        """A box, or what several make together."""
+        """A box, or what several make together: first all that is taken of other values, as Loads
+        of one layer group may do that, and then what is made of it."""
+        taken = {box: self._taken(box) for box in _boxes(part) if not _is_constant(box)}
+        return self._joined(part, taken)
+
+    def _joined(self, part: _Joined | Origin, taken: Mapping[Origin, SSAValue]) -> SSAValue:
         if isinstance(part, Origin):
-            return self._constant(part) if _is_constant(part) else self._taken(part)
+            return taken[part] if part in taken else self._constant(part)
         beside = [_is_zero(one) for one in part.parts]
         if beside.count(False) == 1:
-            return self._padded(part, beside.index(False))
-        inputs = [self.made(one) for one in part.parts]
+            place = beside.index(False)
+            return self._padded(part, place, self._joined(part.parts[place], taken))
+        inputs = [self._joined(one, taken) for one in part.parts]
         shape = list(shape_of(inputs[0]))
         shape[part.axis] = sum(shape_of(value)[part.axis] for value in inputs)
         kind = tensor_like(self.op.results[0], shape)
@@ -188,12 +203,15 @@ class _Build:
     def _name(self) -> str:
         return derived_name(self.op, f"_r_box{len(self.ops)}")
 
-    def _padded(self, part: _Joined, place: int) -> SSAValue:
-        """The one part that is not zeros, between those that are."""
-        value = self.made(part.parts[place])
+    def _padded(self, part: _Joined, place: int, value: SSAValue) -> SSAValue:
+        """The one part that is not zeros, `value`, between those that are."""
         sizes = [_along(one, part.axis) for one in part.parts]
         shape = list(shape_of(value))
         counts = [0] * (2 * len(shape))
+        if self.ops and isinstance(inner := self.ops[-1], top.PadOp) and inner.output is value:
+            value, counts = inner.input, list(ints(inner.paddings))  # around both at once
+            self.ops.pop()
+            inner.erase()
         counts[part.axis] = sum(sizes[:place])
         counts[part.axis + len(shape)] = sum(sizes[place + 1 :])
         shape[part.axis] = sum(sizes)
@@ -234,6 +252,14 @@ class _Build:
         if shape_of(value) != box.sizes:
             value = self._add(reshape(self._name(), value, box.sizes))
         return value
+
+
+def _boxes(part: _Joined | Origin) -> Iterator[Origin]:
+    if isinstance(part, Origin):
+        yield part
+    else:
+        for one in part.parts:
+            yield from _boxes(one)
 
 
 def _is_constant(box: Origin) -> bool:

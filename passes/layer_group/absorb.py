@@ -60,7 +60,7 @@ class AbsorbMovesPass(ModulePass):
         _, _, func = divided_parts(op)
         # From the end, so that of a chain first what is next to the Loads is looked at.
         for move in reversed(list(func.body.block.ops)):
-            by_strides = isinstance(move, Moves) and move.is_read_by_strides()
+            by_strides = isinstance(move, Moves) and move.may_be_read_by_strides()
             if by_strides or (isinstance(move, PicksRows) and _picks_for_loads(move)):
                 set_absorbed(move, _is_worth_it(move, chip))
 

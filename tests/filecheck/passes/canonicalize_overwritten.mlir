@@ -49,8 +49,8 @@ func.func @shift(%arg_x: tensor<4x9xf32>) -> tensor<4x9xf32> {
 // CHECK-LABEL: func.func @shift
 // CHECK: [[X:%.*]] = "top.Abs"
 // CHECK-NEXT: [[P:%.*]] = "top.Slice"([[X]], {{.*}}-> tensor<3x2xf32>
-// CHECK-NEXT: [[A:%.*]] = "top.Pad"([[P]], {{.*}}paddings = [0, 0, 1, 0]{{.*}}-> tensor<4x2xf32>
 // CHECK-NEXT: [[Q:%.*]] = "top.Slice"([[X]], {{.*}}-> tensor<4x7xf32>
+// CHECK-NEXT: [[A:%.*]] = "top.Pad"([[P]], {{.*}}paddings = [0, 0, 1, 0]{{.*}}-> tensor<4x2xf32>
 // CHECK-NEXT: [[C:%.*]] = "top.Concat"([[A]], [[Q]]){{.*}}axis = 1{{.*}}-> tensor<4x9xf32>
 // CHECK-NEXT: return [[C]]
 // OFF-LABEL: func.func @shift
