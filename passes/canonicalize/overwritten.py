@@ -50,7 +50,10 @@ class WriteBoxesOnce(RewritePattern):
         order, boxes = _in_order_of_largest(boxes, shape_of(op.output))
         turned = sorted(order) != order
         joined = _joined(boxes)
-        if joined is None or _moved(joined) + turned * _size(joined) >= _moved_by(makers):
+        if joined is None:
+            return
+        least = _moved_by(makers) - (not _is_too_long(shape_of(op.output)))
+        if _moved(joined) + turned * _size(joined) > least:
             return
         build = _Build(op, none_for(op, rewriter))
         build.finish(build.made(joined), order)
@@ -66,23 +69,37 @@ class _Joined:
 
 
 def _wastes(op: Operation, makers: Sequence[Operation]) -> bool:
-    """Whether what is joined is joined again, in another order or without some of it.
+    """Whether what is joined is joined again, in another order, without some of it, or in more
+    dimensions than the chip has, of which some are of size 1.
 
     What rolls a value takes all of it apart and joins it once more: that stays.
     """
-    if sum(isinstance(one, top.ConcatOp | top.PadOp) for one in makers) < 2:
+    joins = [one for one in makers if isinstance(one, top.ConcatOp | top.PadOp)]
+    if len(joins) < 2:
         return False
-    if any(isinstance(one, top.PermuteOp) for one in makers):
+    shape = shape_of(op.results[0])
+    if _is_too_long(shape) or any(isinstance(one, top.PermuteOp) for one in makers):
         return True
     taken = 0
-    for one in makers:
-        inside = [value.owner in makers for value in parts_of(one)]
-        if isinstance(one, top.SliceOp):
-            taken += 0 if all(inside) else prod(shape_of(one.output))
-        else:
-            sizes = [prod(shape_of(value)) for value in parts_of(one)]
-            taken += sum(size for size, known in zip(sizes, inside, strict=True) if not known)
-    return taken > prod(shape_of(op.results[0]))
+    for one in joins:
+        sizes = {value: prod(shape_of(value)) for value in parts_of(one)}
+        if isinstance(one, top.PadOp):
+            taken += prod(shape_of(one.output)) - sizes[one.input]
+        taken += sum(size for value, size in sizes.items() if not _is_of(joins, makers, value))
+    return taken > prod(shape)
+
+
+def _is_of(joins: Sequence[Operation], makers: Sequence[Operation], value: SSAValue) -> bool:
+    """Whether a value is one of those that are joined, or moved from one."""
+    maker = value.owner
+    while maker in makers and maker not in joins:
+        assert isinstance(maker, Operation)
+        maker = parts_of(maker)[0].owner
+    return maker in joins
+
+
+def _is_too_long(shape: Sequence[int]) -> bool:
+    return len(shape) > _RANK and 1 in shape
 
 
 def _moved_by(makers: Sequence[Operation]) -> int:

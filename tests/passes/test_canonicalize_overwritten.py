@@ -88,6 +88,21 @@ def test_a_shift_of_times_moves_each_element_once(fold: int) -> None:
     assert {len(shape_of(op.output)) for op in ops_of(writer.after, top.ConcatOp)} == {4}
 
 
+@pytest.mark.parametrize("images", [1, 2])
+def test_a_shift_that_is_joined_has_as_few_dimensions_as_ops(images: int) -> None:
+    """`torch.cat` of slices and zeros: only in other dimensions."""
+    writer = Writer()
+    x = writer.x if images == 1 else writer.net.input("several", images, *SHAPE[1:])
+    zeros = writer.zeros(images, 1, 2, 3, 2)
+    early, late = writer.part(x, 2, 0, 2), writer.part(x, 2, 2, 4)
+    early = writer.op(top.ConcatOp, writer.part(early, 1, 1, 4), zeros, axis=1)
+    late = writer.op(top.ConcatOp, zeros, writer.part(late, 1, 0, 3), axis=1)
+    left = writer.left(writer.op(top.ConcatOp, early, late, writer.part(x, 2, 4, 9), axis=2))
+    assert (left.count("Concat"), left.count("Pad"), left.count("Slice")) == (1, 2, 3)
+    (joined,) = ops_of(writer.after, top.ConcatOp)
+    assert len(shape_of(joined.output)) == (4 if images == 1 else 5)
+
+
 def test_what_is_read_elsewhere_is_made() -> None:
     writer = Writer()
     first = writer.scattered(writer.zeros(9, 4), 0, 5, 9, writer.net.input("y", 5, 4))

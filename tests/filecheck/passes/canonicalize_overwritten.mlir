@@ -116,3 +116,24 @@ func.func @one_join(%arg_x: tensor<3x8xf32>, %arg_y: tensor<2x8xf32>) -> tensor<
 // CHECK: "top.Permute"
 // CHECK-NEXT: "top.Permute"
 // CHECK-NEXT: "top.Concat"
+
+// -----
+
+// Five dimensions, of which one is of size 1: the ops of the chip have four.
+func.func @long(%arg_x: tensor<1x4x6x3x2xf32>) -> tensor<1x4x6x3x2xf32> {
+  %n = "top.None"() : () -> none
+  %in = "top.Input"(%arg_x) : (tensor<1x4x6x3x2xf32>) -> tensor<1x4x6x3x2xf32> loc("in")
+  %x = "top.Abs"(%in) : (tensor<1x4x6x3x2xf32>) -> tensor<1x4x6x3x2xf32> loc("x")
+  %a = "top.Slice"(%x, %n, %n, %n) {offset = [0, 1, 0, 0, 0], ends = [1, 4, 2, 3, 2], steps = [1, 1, 1, 1, 1]} : (tensor<1x4x6x3x2xf32>, none, none, none) -> tensor<1x3x2x3x2xf32> loc("a")
+  %b = "top.Pad"(%a, %n) {paddings = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0], mode = "constant"} : (tensor<1x3x2x3x2xf32>, none) -> tensor<1x4x2x3x2xf32> loc("b")
+  %c = "top.Slice"(%x, %n, %n, %n) {offset = [0, 0, 2, 0, 0], ends = [1, 4, 6, 3, 2], steps = [1, 1, 1, 1, 1]} : (tensor<1x4x6x3x2xf32>, none, none, none) -> tensor<1x4x4x3x2xf32> loc("c")
+  %d = "top.Concat"(%b, %c) {axis = 2 : si32} : (tensor<1x4x2x3x2xf32>, tensor<1x4x4x3x2xf32>) -> tensor<1x4x6x3x2xf32> loc("d")
+  return %d : tensor<1x4x6x3x2xf32>
+}
+
+// CHECK-LABEL: func.func @long
+// CHECK: "top.Pad"({{.*}}-> tensor<4x2x3x2xf32>
+// CHECK: "top.Concat"({{.*}}-> tensor<4x6x3x2xf32>
+// CHECK: "top.Reshape"({{.*}}-> tensor<1x4x6x3x2xf32>
+// OFF-LABEL: func.func @long
+// OFF: "top.Concat"({{.*}}-> tensor<1x4x6x3x2xf32>

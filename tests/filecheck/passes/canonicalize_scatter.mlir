@@ -106,9 +106,9 @@ func.func @elements(%arg_x: tensor<3x8xf32>, %arg_y: tensor<1x1xf32>) -> tensor<
 // CHECK-LABEL: func.func @elements
 // CHECK: [[X:%.*]] = "top.Input"(%arg0)
 // CHECK: [[Y:%.*]] = "top.Input"(%arg1)
-// CHECK: [[A:%.*]] = "top.Slice"([[X]], {{.*}}offset = [0, 0]{{.*}}-> tensor<1x8xf32>
+// CHECK: [[A:%.*]] = "top.Slice"([[X]], {{.*}}-> tensor<1x8xf32>
+// CHECK: [[B:%.*]] = "top.Slice"([[X]], {{.*}}-> tensor<1x8xf32>
 // CHECK: [[R:%.*]] = "top.Slice"({{.*}}-> tensor<1x7xf32>
-// CHECK: [[B:%.*]] = "top.Slice"([[X]], {{.*}}offset = [2, 0]{{.*}}-> tensor<1x8xf32>
 // CHECK: [[W:%.*]] = "top.Concat"([[Y]], [[R]]){{.*}}axis = 1{{.*}}-> tensor<1x8xf32>
 // CHECK: "top.Concat"([[A]], [[W]], [[B]]){{.*}}axis = 0{{.*}}-> tensor<3x8xf32>
 
