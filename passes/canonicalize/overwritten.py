@@ -16,7 +16,7 @@ from xdsl_tpu.passes.canonicalize.box_origins import Origin, makers_of, origins_
 from xdsl_tpu.passes.canonicalize.common import VIEWS, reshape
 from xdsl_tpu.passes.canonicalize.slice import set_cuts
 from xdsl_tpu.passes.constants import is_known, known_values, make_weight
-from xdsl_tpu.passes.graph import derived_name, none_for, tensor_like
+from xdsl_tpu.passes.graph import derived_name, is_calibrated, none_for, tensor_like
 from xdsl_tpu.passes.tensors import shape_of
 
 _RANK = 4
@@ -192,10 +192,14 @@ class _Build:
     def _joined(self, part: _Joined | Origin, taken: Mapping[Origin, SSAValue]) -> SSAValue:
         if isinstance(part, Origin):
             return taken[part] if part in taken else self._constant(part)
-        beside = [_is_zero(one) for one in part.parts]
-        if beside.count(False) == 1:
-            place = beside.index(False)
-            return self._padded(part, place, self._joined(part.parts[place], taken))
+        beside = [_number(one) for one in part.parts]
+        around = {number for number in beside if number is not None}
+        # In whole numbers only zeros are the same whatever the scale.
+        kept = around == {0.0} or not is_calibrated(self.op.results[0])
+        if kept and len(around) == 1 and beside.count(None) == 1:
+            place = beside.index(None)
+            value = self._joined(part.parts[place], taken)
+            return self._padded(part, place, value, around.pop())
         inputs = [self._joined(one, taken) for one in part.parts]
         shape = list(shape_of(inputs[0]))
         shape[part.axis] = sum(shape_of(value)[part.axis] for value in inputs)
@@ -220,14 +224,15 @@ class _Build:
     def _name(self) -> str:
         return derived_name(self.op, f"_r_box{len(self.ops)}")
 
-    def _padded(self, part: _Joined, place: int, value: SSAValue) -> SSAValue:
-        """The one part that is not zeros, `value`, between those that are."""
+    def _padded(self, part: _Joined, place: int, value: SSAValue, number: float) -> SSAValue:
+        """The one part that is no number, `value`, between those that are."""
         sizes = [_along(one, part.axis) for one in part.parts]
         shape = list(shape_of(value))
         counts = [0] * (2 * len(shape))
-        if self.ops and isinstance(inner := self.ops[-1], top.PadOp) and inner.output is value:
+        inner = value.owner
+        if isinstance(inner, top.PadOp) and inner in self.ops and inner.val.value.data == number:
             value, counts = inner.input, list(ints(inner.paddings))  # around both at once
-            self.ops.pop()
+            self.ops.remove(inner)
             inner.erase()
         counts[part.axis] = sum(sizes[:place])
         counts[part.axis + len(shape)] = sum(sizes[place + 1 :])
@@ -235,7 +240,12 @@ class _Build:
         kind, operands = tensor_like(self.op.results[0], shape), (value, self.none)
         return self._add(
             top.PadOp.make(
-                self._name(), operands, result_types=[kind], paddings=counts, mode="constant"
+                self._name(),
+                operands,
+                result_types=[kind],
+                paddings=counts,
+                mode="constant",
+                val=number,
             )
         )
 
@@ -283,8 +293,11 @@ def _is_constant(box: Origin) -> bool:
     return not isinstance(box.source, SSAValue) or is_known(box.source)
 
 
-def _is_zero(part: _Joined | Origin) -> bool:
-    return isinstance(part, Origin) and not isinstance(part.source, SSAValue) and not part.source
+def _number(part: _Joined | Origin) -> float | None:
+    """The number that all elements of a part are; None where they are not known to be one."""
+    if isinstance(part, Origin) and not isinstance(part.source, SSAValue):
+        return part.source
+    return None
 
 
 def _along(part: _Joined | Origin, axis: int) -> int:

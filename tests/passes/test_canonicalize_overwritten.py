@@ -112,14 +112,15 @@ def test_what_is_read_elsewhere_is_made() -> None:
     assert (left.count("Concat"), left.count("Permute")) == (2, 1)
 
 
-def test_numbers_other_than_zeros() -> None:
+@pytest.mark.parametrize("values", [np.arange(36.0).reshape(9, 4), np.full((9, 4), -1.5)])
+def test_numbers_other_than_zeros(values: np.ndarray) -> None:
+    """A Pad where they are all the same, else a Concat with some of them."""
     writer = Writer()
-    values = np.arange(36.0).reshape(9, 4)
     under = writer.net.weight("under", values=values)
     first = writer.turned(writer.scattered(under, 0, 5, 9, writer.net.input("y", 5, 4)), (1, 0))
     second = writer.scattered(first, 1, 3, 4, writer.net.input("z", 2, 9))
     left = writer.left(second)
-    assert "Pad" not in left
+    assert ("Pad" in left) == (len(np.unique(values)) == 1)
     assert "Concat" in left
 
 

@@ -137,3 +137,21 @@ func.func @long(%arg_x: tensor<1x4x6x3x2xf32>) -> tensor<1x4x6x3x2xf32> {
 // CHECK: "top.Reshape"({{.*}}-> tensor<1x4x6x3x2xf32>
 // OFF-LABEL: func.func @long
 // OFF: "top.Concat"({{.*}}-> tensor<1x4x6x3x2xf32>
+
+// -----
+
+// Ones around what is calibrated stay weights, which get numbers of their own.
+func.func @calibrated(%arg_x: tensor<1x1x!quant.calibrated<f32<-2.0:2.0>>>) -> tensor<1x2x!quant.calibrated<f32<-2.0:2.0>>> {
+  %n = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x1x!quant.calibrated<f32<-2.0:2.0>>>) -> tensor<1x1x!quant.calibrated<f32<-2.0:2.0>>> loc("x")
+  %o = "top.Weight"() : () -> tensor<1x1xf32> loc("ones_1x1")
+  %a = "top.Concat"(%x, %o) {axis = 0 : si32} : (tensor<1x1x!quant.calibrated<f32<-2.0:2.0>>>, tensor<1x1xf32>) -> tensor<2x1x!quant.calibrated<f32<-2.0:2.0>>> loc("a")
+  %b = "top.Permute"(%a) {order = [1, 0]} : (tensor<2x1x!quant.calibrated<f32<-2.0:2.0>>>) -> tensor<1x2x!quant.calibrated<f32<-2.0:2.0>>> loc("b")
+  %c = "top.Slice"(%b, %n, %n, %n) {offset = [0, 0], ends = [1, 1], steps = [1, 1]} : (tensor<1x2x!quant.calibrated<f32<-2.0:2.0>>>, none, none, none) -> tensor<1x1x!quant.calibrated<f32<-2.0:2.0>>> loc("c")
+  %d = "top.Concat"(%c, %o) {axis = 1 : si32} : (tensor<1x1x!quant.calibrated<f32<-2.0:2.0>>>, tensor<1x1xf32>) -> tensor<1x2x!quant.calibrated<f32<-2.0:2.0>>> loc("d")
+  return %d : tensor<1x2x!quant.calibrated<f32<-2.0:2.0>>>
+}
+
+// CHECK-LABEL: func.func @calibrated
+// CHECK-NOT: "top.Pad"
+// CHECK: "top.Concat"({{.*}}axis = 1{{.*}}-> tensor<1x2x!quant.calibrated<f32<-2.0
