@@ -45,6 +45,10 @@ class Moves(Operation, ABC):
         """Whether whoever loads the result can read the operand in its order instead."""
         return False
 
+    def may_be_read_by_strides(self) -> bool:
+        """The same of an op that is as good in a group: where it is in none, Loads do it."""
+        return self.is_read_by_strides()
+
     def clamps(self) -> bool:
         """Whether a ReLU follows, so that the op is more than its movement."""
         relu = self.attributes.get("do_relu")

@@ -95,6 +95,9 @@ class SliceOp(Moves, ShapeInference, LocalOp):
         axes = [(Along(one.count, at=one.first, at_step=one.step),) for one in cuts]
         return Movement(prod(target), (Moved(0, rectangles(target, source, axes)),))
 
+    def may_be_read_by_strides(self) -> bool:
+        return all(map(is_none, (self.offsetT, self.endsT, self.stepsT)))
+
     def local_support(self, kind: GroupType) -> str | None:
         if not all(map(is_none, (self.offsetT, self.endsT, self.stepsT))):
             return "the slice is computed at run time"
@@ -268,8 +271,8 @@ class PadOp(Moves, LocalOp):
         if rank not in (3, 4):
             return f"its rank is {rank}; only ranks 3 and 4 are local"
         paddings = ints(self.paddings)
-        if self.movement() is None or any((*paddings[:2], *paddings[rank : rank + 2])):
-            return "it does not only put known sizes around rows and columns"
+        if self.movement() is None or any((paddings[1], paddings[rank + 1])):
+            return "it does not only put known sizes around images, rows and columns"
         if not isinstance(stored_type(self.input), FLOATS):
             return "borders of elements that are not floats are made in global memory"
         return None
@@ -283,15 +286,18 @@ class PadOp(Moves, LocalOp):
     def backward(self, part: Part, operand: int, size: int) -> Range | None:
         if operand > 0:
             return 0, size
-        if part.axis not in ("h", "w"):
+        if part.axis not in ("n", "h", "w"):
             return super().backward(part, operand, size)
         read = [one for one in self.sources(part.axis, part.start, part.length) if one is not None]
+        if not read and part.axis == "n":
+            # Of images there may be as many slices: one that needs nothing is given its neighbour.
+            return (0, 1) if part.start < size else (size - 1, 1)
         return (min(read), max(read) - min(read) + 1) if read else None
 
     def sources(self, axis: Axis, start: int, length: int) -> list[int | None]:
-        """Which rows, or columns, of the operand so many of the result from `start` on are; None
-        for a constant."""
-        place = {"h": 2, "w": 3}[axis]
+        """Which images, rows or columns of the operand so many of the result from `start` on are;
+        None for a constant."""
+        place = {"n": 0, "h": 2, "w": 3}[axis]
         shape, paddings = self.static_shape(0), ints(self.paddings)
         ends = paddings[place], paddings[len(shape) + place]
         found: list[int | None] = [None] * (shape[place] + sum(ends))

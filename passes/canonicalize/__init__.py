@@ -43,6 +43,7 @@ from xdsl_tpu.passes.canonicalize import (
     mul,
     mul_const,
     norm,
+    overwritten,
     pad,
     patch_merging,
     permute,
@@ -101,6 +102,7 @@ PATTERNS: PatternTable = {
         concat.ZerosToPad(),
         concat.ConcatNeighbourSlices(),
         concat.ConcatOfConcats(),
+        overwritten.WriteBoxesOnce(),
         recurrence.RollConcat(),
     ),
     top.ConvOp: (
@@ -169,6 +171,7 @@ PATTERNS: PatternTable = {
     ),
     top.PReluOp: (norm.PReluToLeakyRelu(),),
     top.PackOp: (split.PackToConcat(),),
+    top.PadOp: (overwritten.WriteBoxesOnce(),),
     top.PermuteOp: (
         permute.RemovePermute(),
         permute.PermuteFuse(),
@@ -178,6 +181,7 @@ PATTERNS: PatternTable = {
         permute.TopPermuteToPixelUnshuffle(),
         permute.Permute5dSplit(),
         expand.TileAfterPermute(),
+        overwritten.WriteBoxesOnce(),
     ),
     top.PowOp: (div.PowToProduct(),),
     top.ReduceOp: (

@@ -27,6 +27,7 @@ from xdsl_tpu.dialects.interfaces.index_map import IndexMap
 from xdsl_tpu.dialects.interfaces.local_gen import GroupType, MergesTaps
 from xdsl_tpu.dialects.interfaces.movement import KeepsOrder, Moves, PicksRows
 from xdsl_tpu.passes.address_assign.assign import divided_parts
+from xdsl_tpu.passes.address_assign.views import view_of
 from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.tensors import element_of, shape_of, size_in_bytes
 
@@ -48,7 +49,8 @@ class AbsorbMovesPass(ModulePass):
     channel to a lane; and that their transfers, by the cycle model, take no longer than before
     together with the copy from DDR to DDR that is saved. Rows of a table by their indices
     (`tpu.Gather` along the first axis) come into lanes in the same way, where every slice of a
-    channel is whole rows. `chip` is a name or a `.toml` description, by default `module.chip`.
+    channel is whole rows. So does what a Slice takes that is in no group. `chip` is a name or a
+    `.toml` description, by default `module.chip`.
     """
 
     name = "absorb-moves"
@@ -60,7 +62,7 @@ class AbsorbMovesPass(ModulePass):
         _, _, func = divided_parts(op)
         # From the end, so that of a chain first what is next to the Loads is looked at.
         for move in reversed(list(func.body.block.ops)):
-            by_strides = isinstance(move, Moves) and move.is_read_by_strides()
+            by_strides = isinstance(move, Moves) and move.may_be_read_by_strides()
             if by_strides or (isinstance(move, PicksRows) and _picks_for_loads(move)):
                 set_absorbed(move, _is_worth_it(move, chip))
 
@@ -86,12 +88,13 @@ def _is_worth_it(move: Operation, chip: Chip) -> bool:
         return False
     set_absorbed(move, False)
     before = _cycles(loads, chip)
+    is_view = view_of(move.results[0]) is not None
     set_absorbed(move, True)
     after = _cycles(loads, chip)
     rate = chip.copy_bytes_per_cycle
     if isinstance(move, PicksRows):
         rate = chip.gather_bytes_per_cycle
-    copy = size_in_bytes(move.results[0]) / rate
+    copy = 0 if is_view else size_in_bytes(move.results[0]) / rate
     return after is not None and (before is None or after <= before + copy)
 
 

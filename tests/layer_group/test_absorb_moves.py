@@ -126,6 +126,21 @@ def test_windows_are_cut_by_the_loads(shift: int, secs: Secs) -> None:
     )
 
 
+@pytest.mark.parametrize("secs", [WHOLE, Secs(n=7), Secs(n=3, h=2)], ids=str)
+def test_slices_are_taken_by_the_loads(secs: Secs) -> None:
+    """Some images and channels, as a shift of times takes them."""
+    case = Case("f16")
+    shape, part = (8, 256, 14, 14), (7, 64, 14, 14)
+    value = case.input("x", shape)
+    lists = {"offset": "[1, 64, 0, 0]", "ends": "[8, 128, 14, 14]", "steps": "[1, 1, 1, 1]"}
+    value = case.op("tpu.Slice", [value, *["none"] * 4], lists, "some", part)
+    relu = case.op("tpu.Relu", [value], {}, "relu", part)
+    case.op("tpu.Add", [value, relu], {}, "y", part)
+    module = absorbed(case, secs)
+    assert marked(module) == ["some"]
+    assert_close(outcome_of(case, module))
+
+
 @pytest.mark.parametrize("kind", ["f32", "bf16"])
 def test_other_formats(kind: str) -> None:
     case = windows(5, kind)

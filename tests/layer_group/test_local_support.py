@@ -427,12 +427,12 @@ GLOBAL: list[tuple[str, NamedOp, str]] = [
     (
         "pad-channels",
         made(tpu.PadOp, [(1, 4, 5, 5)], (1, 6, 5, 5), nones=4, paddings=[0, 2, 0, 0, 0, 0, 0, 0]),
-        "it does not only put known sizes around rows and columns",
+        "it does not only put known sizes around images, rows and columns",
     ),
     (
         "pad-channels-of-rank-3",
         made(tpu.PadOp, [(1, 4, 5)], (1, 6, 5), nones=4, paddings=[0, 0, 0, 0, 2, 0]),
-        "it does not only put known sizes around rows and columns",
+        "it does not only put known sizes around images, rows and columns",
     ),
     (
         "pad-rank",
@@ -515,6 +515,10 @@ LOCAL: list[tuple[str, NamedOp]] = [
     (
         "pad",
         made(tpu.PadOp, [(1, 4, 5, 5)], (1, 4, 7, 8), nones=4, paddings=[0, 0, 1, 1, 0, 0, 1, 2]),
+    ),
+    (
+        "pad-of-images",
+        made(tpu.PadOp, [(7, 4, 5, 5)], (8, 4, 5, 5), nones=4, paddings=[1, 0, 0, 0, 0, 0, 0, 0]),
     ),
     ("pad-rank-3", made(tpu.PadOp, [(1, 4, 5)], (1, 4, 8), nones=4, paddings=[0, 0, 1, 0, 0, 2])),
     (

@@ -26,6 +26,14 @@ def test_pad_of_rows(around: tuple[int, int], mode: str, secs: Secs) -> None:
     _check("f16", (2, 70, 14), (0, 0, around[0], 0, 0, around[1]), mode, secs)
 
 
+@pytest.mark.parametrize("secs", [Secs(), Secs(n=8), Secs(n=3), Secs(n=4, h=2)], ids=str)
+@pytest.mark.parametrize("around", [(1, 0), (0, 1), (1, 2), (3, 0)], ids=str)
+def test_pad_of_images(around: tuple[int, int], secs: Secs) -> None:
+    """Images before and behind those there are, as of a shift of times; also slices of such."""
+    shape = (8 - sum(around), 70, 5, 6)
+    _check("f16", shape, (around[0], 0, 0, 0, around[1], 0, 0, 0), "constant", secs)
+
+
 def _check(
     kind: str, shape: tuple[int, ...], paddings: tuple[int, ...], mode: str, secs: Secs
 ) -> None:
