@@ -1,10 +1,15 @@
-"""Groups in slices of channels: where a norm needs all positions, with weights part by part."""
+"""Groups in slices of channels: where a norm needs all positions, with weights part by part, and of
+rows in the lanes."""
+
+from collections.abc import Callable
 
 import numpy as np
+import pytest
 from tests.kernels.harness import Case, Outcome, check_encoding, execute, final
 from tests.layer_group.small_nets import groups_of, members
 from tests.local.groups import assert_close
 from tests.local.test_local_cnn import conv
+from tests.local.test_local_transformer import linear
 
 from xdsl_tpu.backend.chip import load_chip
 from xdsl_tpu.backend.codegen import generate
@@ -27,12 +32,24 @@ def signal() -> Case:
     return case
 
 
-def test_a_norm_of_channels_goes_with_its_convolution() -> None:
-    case, chip = signal(), load_chip()
+def tokens() -> Case:
+    """A feed-forward block of many short rows, whose inner ones local memory does not hold."""
+    case, rows, size, inner = Case("f16", seed=5), 8192, 64, 1536
+    x = linear(case, case.input("x", (1, rows, size)), "up", (1, rows), (size, inner))
+    x = case.op("tpu.Active", [x], {"mode": "#tpu<active_mode GELU>"}, "gelu", (1, rows, inner))
+    linear(case, x, "down", (1, rows), (inner, size))
+    return case
+
+
+@pytest.mark.parametrize(
+    ("made", "names"), [(signal, ["a", "n", "y"]), (tokens, ["up", "gelu", "down"])]
+)
+def test_channels_and_rows_go_in_slices(made: Callable[[], Case], names: list[str]) -> None:
+    case, chip = made(), load_chip()
     (expected,) = run_module(case.module(), case.inputs).values()
     module = final(case)
     (group,) = groups_of(module)
-    assert members(group) == ["a", "n", "y"]
+    assert members(group) == names
     assert group.csecs.value.data > 1
     program = generate(module, weights_of(module), chip)
     check_encoding(program)
