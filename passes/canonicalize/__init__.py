@@ -191,6 +191,7 @@ PATTERNS: PatternTable = {
         reduce.ReduceToReshape(),
         reduce.TopReduceTranspose(),
         reduce.MergeReduces(),
+        reduce.ReduceBeforeView(),
         pooled_rows.PooledRows(),
         reduce.ReduceToPool(),
     ),

@@ -6,16 +6,26 @@ from xdsl.dialects.builtin import FloatAttr, StringAttr, f64
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
+from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.names import name_loc
-from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
-from xdsl_tpu.passes.graph import derived_name, has_shapes, rebuilt, sole_producer, without_range
-from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.passes.canonicalize.common import VIEWS, has_relu, reshape
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    has_shapes,
+    rebuilt,
+    sole_producer,
+    tensor_like,
+    without_range,
+)
+from xdsl_tpu.passes.tensors import axis_behind_view, shape_of
 
 _KEEPS_SINGLES = frozenset({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"})
 """Modes that give back a single element as it is (ReduceL1 and ReduceL2 give its size)."""
 
+
+_RANK = 4
+"""How many dimensions ops of the chip have."""
 
 _NEARLY_ONE = 0.5, 2.0
 """Factors that are left of what makes a mean of a sum, as those of variances are."""
@@ -107,6 +117,38 @@ class TopReduceTranspose(RewritePattern):
         moved = rebuilt(op, operands=(permute.input,))
         moved.axes = I64_ARRAY.encode(sorted(order[axis] for axis in reduced))
         rewriter.replace(op, moved)
+
+
+class ReduceBeforeView(RewritePattern):
+    """Reduce(Reshape(x: 4x1600x80 -> 1x4x40x40x80), axes = [4]) -> Reshape(Reduce(x, axes = [2])).
+
+    What is reduced is whole in x, too, which has fewer dimensions: no op of the chip has more than
+    four. So einsum writes the scores of pixels and texts whose largest is taken (arXiv 2401.17270).
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ReduceOp, rewriter: PatternRewriter) -> None:
+        view = op.input.owner
+        if not isinstance(view, VIEWS) or not has_shapes(view.operands[0], op.input, op.output):
+            return
+        source, seen = shape_of(view.operands[0]), shape_of(op.input)
+        if len(seen) <= _RANK or len(source) >= len(seen):
+            return
+        found = [axis_behind_view(axis, seen, source) for axis in _axes(op)]
+        axes = [axis for axis in found if axis is not None]
+        if len(set(axes)) < len(found) or len(axes) == len(source):
+            return
+        shape = [size for axis, size in enumerate(source) if axis not in axes]
+        reduced = rebuilt(
+            op,
+            operands=(view.operands[0],),
+            result_types=[tensor_like(op.output, shape)],
+            location=name_loc(derived_name(op, "_before_view")),
+        )
+        reduced.axes = I64_ARRAY.encode(axes)
+        reduced.keepdims = BOOL.encode(False)
+        back = reshape(op.location, reduced.output, shape_of(op.output))
+        rewriter.replace(op, [reduced, back])
 
 
 class RootOfSquares(RewritePattern):

@@ -137,3 +137,46 @@ func.func @nearest_and_a_half(%arg_x: tensor<1x2x4x6xf32>) -> tensor<*xf32> {
 // CHECK-LABEL: func.func @nearest_and_a_half
 // CHECK: %2 = "top.Interp"(%1, %0){{.*}}mode = "nearest"{{.*}}scale_h = 1.500000e+00 : f64{{.*}}-> tensor<1x2x6x9xf32>
 // CHECK-NEXT: return %2 : tensor<1x2x6x9xf32>
+
+// -----
+
+// Scores of pixels and texts: what is reduced is whole before the change of shape.
+func.func @before_view(%arg_x: tensor<4x1600x80xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<4x1600x80xf32>) -> tensor<4x1600x80xf32> loc("x")
+  %v = "top.Reshape"(%x) {shape = [1, 4, 40, 40, 80]} : (tensor<4x1600x80xf32>) -> tensor<*xf32> loc("v")
+  %y = "top.Reduce"(%v) {axes = [-1], keepdims = false, mode = "ReduceMax"} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @before_view
+// CHECK: %[[R:.*]] = "top.Reduce"{{.*}}axes = [2]{{.*}}-> tensor<4x1600xf32>
+// CHECK-NEXT: %[[Y:.*]] = "top.Reshape"(%[[R]]){{.*}}-> tensor<1x4x40x40xf32>
+// CHECK-NEXT: return %[[Y]]
+
+// -----
+
+// Half of the dimension that is reduced is another one there.
+func.func @parted(%arg_x: tensor<4x1600x80xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<4x1600x80xf32>) -> tensor<4x1600x80xf32> loc("x")
+  %v = "top.Reshape"(%x) {shape = [1, 4, 1600, 2, 40]} : (tensor<4x1600x80xf32>) -> tensor<*xf32> loc("v")
+  %y = "top.Reduce"(%v) {axes = [4], keepdims = false, mode = "ReduceMax"} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @parted
+// CHECK: "top.Reshape"
+// CHECK-NEXT: "top.Reduce"{{.*}}axes = [4]
+
+// -----
+
+// Four dimensions the chip has.
+func.func @four(%arg_x: tensor<4x1600x80xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<4x1600x80xf32>) -> tensor<4x1600x80xf32> loc("x")
+  %v = "top.Reshape"(%x) {shape = [4, 40, 40, 80]} : (tensor<4x1600x80xf32>) -> tensor<*xf32> loc("v")
+  %y = "top.Reduce"(%v) {axes = [3], keepdims = false, mode = "ReduceMax"} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @four
+// CHECK: "top.Reshape"
+// CHECK-NEXT: "top.Reduce"{{.*}}axes = [3]
