@@ -1,9 +1,13 @@
-"""Ops that stand where they part no others: masks first, moves behind what they move.
+"""Ops that stand where they part no others: masks first, moves behind what they move, and where
+values are still narrow.
 
 Exporters write an op where its result is wanted, which may be between ops that could share a group
 and be cut into slices: masks, flags of rows and the like are of one channel or of few and cannot be
 cut as those are, and a Permute cannot where it is not cut along the same axis on both sides.
 """
+
+from collections.abc import Iterator
+from itertools import accumulate
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -11,7 +15,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.join_runs import put_in_order
 from xdsl_tpu.passes.layer_group.base_groups import ordered_ops, why_not_local
-from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
+from xdsl_tpu.passes.tensors import element_bytes, is_weight, size_in_bytes
 
 SMALL = 16384
 """Bytes of operands and results, weights included, of a small step."""
@@ -54,6 +58,35 @@ def moves_behind_makers(block: Block) -> None:
         if isinstance(maker, Operation) and maker in places and op.operands[0].has_one_use():
             places[op] = (*places[maker], number)
     _put(block, ops, sorted(ops, key=places.__getitem__))
+
+
+def widen_late(block: Block, room: int) -> None:
+    """Put what gives a value larger elements in front of its first reader, where an op without a
+    local form is between them, or the value has more bytes than there is `room` for on the chip:
+    it goes to DDR on the way, in half of them.
+
+    Add; Cast f16 to f32; Reshape s; Div by s  ->  Add; Reshape s; Cast f16 to f32; Div by s
+    """
+    ops = ordered_ops(block)
+    readers = {operand: op for op in reversed(ops) for operand in op.operands}
+    runs = dict(zip(ops, accumulate(why_not_local(op) is not None for op in ops), strict=True))
+    late: dict[Operation, list[Operation]] = {}
+    for op in ops:
+        if not isinstance(op, tpu.CastOp) or element_bytes(op.output) <= element_bytes(op.input):
+            continue
+        reader = readers.get(op.output)
+        if reader is None:
+            continue
+        if runs[reader] > runs[op] or size_in_bytes(op.output) > room:
+            late.setdefault(reader, []).append(op)
+    moved = {op for casts in late.values() for op in casts}
+
+    def placed(op: Operation) -> Iterator[Operation]:
+        for cast in late.get(op, ()):
+            yield from placed(cast)
+        yield op
+
+    _put(block, ops, [one for op in ops if op not in moved for one in placed(op)])
 
 
 def _put(block: Block, old: list[Operation], new: list[Operation]) -> None:

@@ -8,8 +8,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from xdsl_tpu.dialects import top
-from xdsl_tpu.passes.early_ops import moves_behind_makers, side_values_first
+from xdsl_tpu.passes.early_ops import moves_behind_makers, side_values_first, widen_late
 from xdsl_tpu.passes.join_runs import join_runs
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.tensors import functions
 from xdsl_tpu.passes.view_places import gather_views
 
@@ -34,17 +35,24 @@ class OpReorderPass(ModulePass):
 
     What is made of inputs in small steps, as masks are, is made first: no slices are cut of it. A
     Permute or a change of shape of a value that nothing else reads goes to what makes that: there
-    it parts no products of which slices are cut.
+    it parts no products of which slices are cut. A Cast that makes elements wider goes to its first
+    reader where an op without a local form is between, or local memory does not hold the value.
+
+    `chip` is a name or a `.toml` description, by default `module.chip`.
     """
 
     name = "op-reorder"
 
+    chip: str = ""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        chip = chip_of(op, self.chip)
         for func in functions(op):
             gather_views(func.body.block)
             join_runs(func.body.block)
             side_values_first(func.body.block)
             moves_behind_makers(func.body.block)
+            widen_late(func.body.block, chip.lanes * chip.local_bytes)
             move_weights(func)
 
 

@@ -221,7 +221,7 @@ _FINAL = (
     Step("cut-bands", _in_groups),
     Step("cut-ends", _in_groups),
     Step("part-results", _in_groups),
-    Step("op-reorder"),
+    Step("op-reorder", _of_chip),
     Step("rematerialize", _in_groups),
     Step("layer-group", _grouped),
     Step("absorb-moves", _of_chip),

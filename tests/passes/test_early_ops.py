@@ -121,3 +121,18 @@ def test_the_join_that_saves_more_is_done() -> None:
     }
     order = reordered(module, inputs)
     assert order.index("j") == order.index("h") + 1 < order.index("c")
+
+
+def test_what_gets_wider_waits_for_its_reader() -> None:
+    wide, narrow = "tensor<32x512xf32>", ROWS
+    lines = [
+        scaled("a", "x", narrow, 2.0),
+        f'%w = "tpu.Cast"(%a) : ({narrow}) -> {wide} loc("w")',
+        gathered("g", "t", "i", (LARGE, narrow)),
+        f'%v = "tpu.Cast"(%g) : ({narrow}) -> {wide} loc("v")',
+        f'%y = "tpu.Add"(%v, %w) : ({wide}, {wide}) -> {wide} loc("y")',
+    ]
+    module = network({"x": narrow, "t": LARGE, "i": ROW}, lines, wide)
+    inputs = {"x": RNG.normal(size=(32, 512)), "t": RNG.normal(size=(64, 512))}
+    names = reordered(module, {**inputs, "i": RNG.integers(0, 64, 32)})
+    assert names == ["a", "g", "w", "v", "y"]
