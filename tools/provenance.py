@@ -127,6 +127,21 @@ def network_floor(program: Path) -> int | None:
     return found.get("floor", {}).get("cycles")
 
 
+def stale_note(program: Path, reference: Path) -> str:
+    """What to say of a model to compare with that has changed since the bmodel `program` was
+    compiled from it; nothing of another model, or where nobody knows."""
+    found = _compiled(program.with_name(COMPILED), file_hash(program))
+    known = found.get("hashes", {}).get("model")
+    if known is None or found.get("model") != reference.stem:
+        return ""
+    if not reference.is_file() or file_hash(reference) == known:
+        return ""
+    return (
+        f"{reference} is not the file that {program.parent} was compiled from: it has changed "
+        "since, or is another one of that name; compile it again before outputs are compared"
+    )
+
+
 def _compiled_hashes(path: Path, program: str) -> dict[str, Any]:
     return _compiled(path, program).get("hashes", {})
 

@@ -46,7 +46,7 @@ from xdsl_tpu.tools.folder import GROUPS
 from xdsl_tpu.tools.overflow import Overflow, overflow_note
 from xdsl_tpu.tools.preprocess_arguments import preprocessing
 from xdsl_tpu.tools.progress import counting, working
-from xdsl_tpu.tools.provenance import command_line
+from xdsl_tpu.tools.provenance import command_line, stale_note
 from xdsl_tpu.tools.provenance import run as run_origin
 from xdsl_tpu.tools.run_inputs import run_inputs
 from xdsl_tpu.tools.run_tables import Compared, difference_table, print_tables
@@ -129,6 +129,8 @@ def _look_at(run: _Run) -> None:
     """What can be said of a program without running it."""
     args, program = run.args, run.program
     if note := rates_note(program, run.chip):
+        run.console.print(f"note: {note}", highlight=False, soft_wrap=True)
+    if args.compare is not None and (note := stale_note(bmodel_path(args.program), args.compare)):
         run.console.print(f"note: {note}", highlight=False, soft_wrap=True)
     if args.disassemble == STDOUT:
         sys.stdout.write(disassemble(program))
