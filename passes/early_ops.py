@@ -7,7 +7,6 @@ cut as those are, and a Permute cannot where it is not cut along the same axis o
 """
 
 from collections.abc import Iterator
-from itertools import accumulate
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -15,7 +14,7 @@ from xdsl_tpu.dialects import top, tpu
 from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.join_runs import put_in_order
 from xdsl_tpu.passes.layer_group.base_groups import ordered_ops, why_not_local
-from xdsl_tpu.passes.tensors import element_bytes, is_weight, size_in_bytes
+from xdsl_tpu.passes.tensors import is_weight, size_in_bytes
 
 SMALL = 16384
 """Bytes of operands and results, weights included, of a small step."""
@@ -61,29 +60,26 @@ def moves_behind_makers(block: Block) -> None:
 
 
 def widen_late(block: Block, room: int) -> None:
-    """Put what gives a value larger elements in front of its first reader, where an op without a
-    local form is between them, or the value has more bytes than there is `room` for on the chip:
-    it goes to DDR on the way, in half of them.
+    """Put what gives a value larger elements in front of its first reader, where it has more bytes
+    than there is `room` for on the chip: an op between that cannot be cut in the same slices ends
+    the group, and the value goes to DDR in half of them.
 
-    Add; Cast f16 to f32; Reshape s; Div by s  ->  Add; Reshape s; Cast f16 to f32; Div by s
+    Add; Cast f16 to f32; Rearrange s; Div by s  ->  Add; Rearrange s; Cast f16 to f32; Div by s
     """
     ops = ordered_ops(block)
     readers = {operand: op for op in reversed(ops) for operand in op.operands}
-    runs = dict(zip(ops, accumulate(why_not_local(op) is not None for op in ops), strict=True))
     late: dict[Operation, list[Operation]] = {}
     for op in ops:
-        if not isinstance(op, tpu.CastOp) or element_bytes(op.output) <= element_bytes(op.input):
-            continue
-        reader = readers.get(op.output)
-        if reader is None:
-            continue
-        if runs[reader] > runs[op] or size_in_bytes(op.output) > room:
-            late.setdefault(reader, []).append(op)
-    moved = {op for casts in late.values() for op in casts}
+        if isinstance(op, tpu.CastOp) and size_in_bytes(op.output) > max(
+            room, size_in_bytes(op.input)
+        ):
+            late.setdefault(readers.get(op.output, op), []).append(op)
+    moved = {op for reader, casts in late.items() for op in casts if op is not reader}
 
     def placed(op: Operation) -> Iterator[Operation]:
         for cast in late.get(op, ()):
-            yield from placed(cast)
+            if cast is not op:
+                yield from placed(cast)
         yield op
 
     _put(block, ops, [one for op in ops if op not in moved for one in placed(op)])

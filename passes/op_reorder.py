@@ -36,7 +36,7 @@ class OpReorderPass(ModulePass):
     What is made of inputs in small steps, as masks are, is made first: no slices are cut of it. A
     Permute or a change of shape of a value that nothing else reads goes to what makes that: there
     it parts no products of which slices are cut. A Cast that makes elements wider goes to its first
-    reader where an op without a local form is between, or local memory does not hold the value.
+    reader where local memory does not hold the value.
 
     `chip` is a name or a `.toml` description, by default `module.chip`.
     """

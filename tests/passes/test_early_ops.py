@@ -123,16 +123,17 @@ def test_the_join_that_saves_more_is_done() -> None:
     assert order.index("j") == order.index("h") + 1 < order.index("c")
 
 
-def test_what_gets_wider_waits_for_its_reader() -> None:
-    wide, narrow = "tensor<32x512xf32>", ROWS
+@pytest.mark.parametrize(
+    ("columns", "order"), [(65552, ["b", "w", "v", "y"]), (65536, ["w", "b", "v", "y"])]
+)
+def test_what_gets_too_wide_waits_for_its_reader(columns: int, order: list[str]) -> None:
+    narrow, wide = (f"tensor<64x{columns}x{kind}>" for kind in ("f16", "f32"))
     lines = [
-        scaled("a", "x", narrow, 2.0),
-        f'%w = "tpu.Cast"(%a) : ({narrow}) -> {wide} loc("w")',
-        gathered("g", "t", "i", (LARGE, narrow)),
-        f'%v = "tpu.Cast"(%g) : ({narrow}) -> {wide} loc("v")',
+        f'%w = "tpu.Cast"(%x) : ({narrow}) -> {wide} loc("w")',
+        scaled("b", "z", narrow, 3.0),
+        f'%v = "tpu.Cast"(%b) : ({narrow}) -> {wide} loc("v")',
         f'%y = "tpu.Add"(%v, %w) : ({wide}, {wide}) -> {wide} loc("y")',
     ]
-    module = network({"x": narrow, "t": LARGE, "i": ROW}, lines, wide)
-    inputs = {"x": RNG.normal(size=(32, 512)), "t": RNG.normal(size=(64, 512))}
-    names = reordered(module, {**inputs, "i": RNG.integers(0, 64, 32)})
-    assert names == ["a", "g", "v", "w", "y"]
+    module = network({"x": narrow, "z": narrow}, lines, wide)
+    inputs = {name: RNG.normal(size=(64, columns)) for name in "xz"}
+    assert reordered(module, inputs) == order

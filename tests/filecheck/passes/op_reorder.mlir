@@ -235,32 +235,7 @@ func.func @moves(%x: tensor<1x64x512xf16>, %z: tensor<1x512x64xf16>) -> (tensor<
 
 // -----
 
-// What a Gather parts from its reader is not made wider before it; the other one is where it was.
-func.func @wide(%x: tensor<64x512xf16>, %t: tensor<64x512xf32>, %i: tensor<64xsi32>) -> tensor<64x512xf32> {
-  %none = "top.None"() : () -> none
-  %a = "tpu.MulConst"(%x) {const_val = 2.0 : f64} : (tensor<64x512xf16>) -> tensor<64x512xf16> loc("a")
-  %w = "tpu.Cast"(%a) : (tensor<64x512xf16>) -> tensor<64x512xf32> loc("w")
-  %b = "tpu.MulConst"(%a) {const_val = 3.0 : f64} : (tensor<64x512xf16>) -> tensor<64x512xf16> loc("b")
-  %v = "tpu.Cast"(%b) : (tensor<64x512xf16>) -> tensor<64x512xf32> loc("v")
-  %c = "tpu.MulConst"(%t) {const_val = 4.0 : f64} : (tensor<64x512xf32>) -> tensor<64x512xf32> loc("c")
-  %d = "tpu.Add"(%v, %c) : (tensor<64x512xf32>, tensor<64x512xf32>) -> tensor<64x512xf32> loc("d")
-  %g = "tpu.Gather"(%d, %i, %none) {axis = 0 : si32} : (tensor<64x512xf32>, tensor<64xsi32>, none) -> tensor<64x512xf32> loc("g")
-  %y = "tpu.Add"(%g, %w) : (tensor<64x512xf32>, tensor<64x512xf32>) -> tensor<64x512xf32> loc("y")
-  return %y : tensor<64x512xf32>
-}
-
-// CHECK-LABEL: func.func @wide
-// CHECK: [[A:%.*]] = "tpu.MulConst"({{.*}}const_val = 2.0
-// CHECK-NEXT: [[B:%.*]] = "tpu.MulConst"([[A]])
-// CHECK-NEXT: "tpu.Cast"([[B]])
-// CHECK-NEXT: "tpu.MulConst"(
-// CHECK: "tpu.Gather"
-// CHECK-NEXT: [[W:%.*]] = "tpu.Cast"([[A]])
-// CHECK-NEXT: "tpu.Add"({{.*}}, [[W]])
-
-// -----
-
-// Nor is what local memory does not hold: 64 bytes more than a lane has.
+// What local memory does not hold is made wider where it is read: 64 bytes more than a lane has.
 func.func @large(%x: tensor<64x65552xf16>, %z: tensor<64x65552xf16>) -> (tensor<64x65552xf32>, tensor<64x65552xf16>) {
   %w = "tpu.Cast"(%x) : (tensor<64x65552xf16>) -> tensor<64x65552xf32> loc("w")
   %b = "tpu.MulConst"(%z) {const_val = 3.0 : f64} : (tensor<64x65552xf16>) -> tensor<64x65552xf16> loc("b")
