@@ -1,5 +1,6 @@
 """Running a program on the machine model: inputs in, outputs out."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -245,6 +246,8 @@ def checked_input(tensor: IoTensor, inputs: Mapping[str, Array]) -> Array:
         raise TpuError(f"input '{tensor.name}' holds {value.dtype}, not {tensor.dtype.label}")
     if not tensor.dtype.is_float:
         _refuse_other_than_integers(tensor, value)
+    if value.shape == () and math.prod(tensor.shape) == 1:
+        value = value.reshape(tensor.shape)  # a program has no numbers without a dimension
     if value.shape != tensor.shape:
         raise TpuError(
             f"input '{tensor.name}' has shape {list(value.shape)}, "
