@@ -7,6 +7,7 @@ search's own, for these ops alone.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -20,6 +21,7 @@ from xdsl_tpu.passes.layer_group.lmem_size import cycles_to_fill, op_bytes
 from xdsl_tpu.passes.layer_group.model import Group
 from xdsl_tpu.passes.layer_group.moves import is_kept_global
 from xdsl_tpu.passes.layer_group.optimal import OptimalSearch
+from xdsl_tpu.passes.layer_group.overwrite import overwriting
 from xdsl_tpu.passes.layer_group.parts import Part as Planned
 from xdsl_tpu.passes.layer_group.prices import Part, Prices
 from xdsl_tpu.passes.layer_group.search import Searcher
@@ -58,7 +60,9 @@ class WindowCosts:
         if not all(self._has_commands(op) for op in ops):
             return IMPOSSIBLE
         bases = base_groups(ops, why_not_local)
-        search = OptimalSearch(Searcher(self.chip, self.prices.scratch), self.prices, bases)
+        over = partial(overwriting, self.prices)
+        searcher = Searcher(self.chip, self.prices.scratch, over=over)
+        search = OptimalSearch(searcher, self.prices, bases)
         parts, moved = search.planned(), 0.0
         for part in parts:
             inside = search.ops[part.start : part.end]

@@ -59,7 +59,7 @@ def is_left(case: Case) -> bool:
 
 
 def test_values_stay_the_same_in_fewer_cycles() -> None:
-    chip, case = load_chip(), squeezed(150, 32, 192)
+    chip, case = load_chip(), squeezed(170, 32, 192)
     (expected,) = run_module(case.module(), case.inputs).values()
     cycles: list[int] = []
     for off, made in (("rematerialize", 2), ("", 3)):
