@@ -66,7 +66,7 @@ class RematerializePass(ModulePass):
         chip = chip_of(op, self.chip)
         if cores_of(op) > 1:
             return
-        choice = _Choice(WindowCosts(chip, op))
+        choice = _Choice(WindowCosts(chip, op, over=True))
         for func in functions(op):
             for reader in computing_ops(func.body.block):
                 for value in _waiting(reader, chip):

@@ -45,11 +45,15 @@ IMPOSSIBLE = Taken(math.inf, math.inf, 0)
 
 
 class WindowCosts:
-    """Costs of windows of ops, with everything that was measured for the ones before."""
+    """Costs of windows of ops, with everything that was measured for the ones before.
 
-    def __init__(self, chip: Chip, module: ModuleOp | None = None) -> None:
+    `over`: groups may have results over operands, as `layer-group` plans what fits in no other way.
+    """
+
+    def __init__(self, chip: Chip, module: ModuleOp | None = None, *, over: bool = False) -> None:
         self.chip = chip
         self.prices = Prices(chip, module)
+        self._over = over
 
     def window(self, ops: Sequence[Operation]) -> Taken:
         """What ops that follow each other take until others have loaded what they read of it.
@@ -60,8 +64,9 @@ class WindowCosts:
         if not all(self._has_commands(op) for op in ops):
             return IMPOSSIBLE
         bases = base_groups(ops, why_not_local)
-        over = partial(overwriting, self.prices)
-        searcher = Searcher(self.chip, self.prices.scratch, over=over)
+        searcher = Searcher(self.chip, self.prices.scratch)
+        if self._over:
+            searcher.over = partial(overwriting, self.prices)
         search = OptimalSearch(searcher, self.prices, bases)
         parts, moved = search.planned(), 0.0
         for part in parts:
