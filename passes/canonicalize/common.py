@@ -53,6 +53,9 @@ def in_place_of(
     )
 
 
+HARDWARE_RANK = 4
+"""How many dimensions ops of the chip have."""
+
 RANK_OF_HEADS = 4
 """Images, matrices of each, rows, columns."""
 

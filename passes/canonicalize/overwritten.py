@@ -13,14 +13,11 @@ from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut
 from xdsl_tpu.passes.canonicalize.box_origins import Origin, makers_of, origins_of, parts_of
-from xdsl_tpu.passes.canonicalize.common import VIEWS, reshape
+from xdsl_tpu.passes.canonicalize.common import HARDWARE_RANK, VIEWS, reshape
 from xdsl_tpu.passes.canonicalize.slice import set_cuts
 from xdsl_tpu.passes.constants import is_known, known_values, make_weight
 from xdsl_tpu.passes.graph import derived_name, is_calibrated, none_for, tensor_like
 from xdsl_tpu.passes.tensors import shape_of
-
-_RANK = 4
-"""How many dimensions ops of the chip have."""
 
 
 class WriteBoxesOnce(RewritePattern):
@@ -99,7 +96,7 @@ def _is_of(joins: Sequence[Operation], makers: Sequence[Operation], value: SSAVa
 
 
 def _is_too_long(shape: Sequence[int]) -> bool:
-    return len(shape) > _RANK and 1 in shape
+    return len(shape) > HARDWARE_RANK and 1 in shape
 
 
 def _moved_by(makers: Sequence[Operation]) -> int:
@@ -113,7 +110,7 @@ def _in_order_of_largest(
     """The boxes in the order of axes in which the source of the largest has them, and where each
     axis of the result is among these; without axes of size 1 that the chip has no room for."""
     ones = [axis for axis, size in enumerate(shape) if size == 1]
-    gone = ones[: max(len(shape) - _RANK, 0)]
+    gone = ones[: max(len(shape) - HARDWARE_RANK, 0)]
     kept = [axis for axis in range(len(shape)) if axis not in gone]
     boxes = [box.ordered(kept) for box in boxes]
     known = [box for box in boxes if isinstance(box.source, SSAValue)]

@@ -7,7 +7,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import I64_ARRAY, ints
-from xdsl_tpu.passes.canonicalize.common import reshape
+from xdsl_tpu.passes.canonicalize.common import HARDWARE_RANK, reshape
 from xdsl_tpu.passes.canonicalize.permute_order import Permutation, cancel, two_steps
 from xdsl_tpu.passes.graph import (
     derived_name,
@@ -20,9 +20,6 @@ from xdsl_tpu.passes.graph import (
     tensor_like,
 )
 from xdsl_tpu.passes.tensors import shape_of
-
-_HARDWARE_RANK = 4
-"""Transposes of more dimensions are done in steps."""
 
 _SHUFFLES: Mapping[tuple[int, ...], bool] = {
     (0, 1, 4, 2, 5, 3): True,
@@ -75,7 +72,7 @@ class PermutesInOne(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.PermuteOp, rewriter: PatternRewriter) -> None:
         inner = sole_producer(op.input, top.PermuteOp)
-        if inner is None or len(op.order.data) > _HARDWARE_RANK:
+        if inner is None or len(op.order.data) > HARDWARE_RANK:
             return
         first = ints(inner.order)
         whole = rebuilt(op, operands=(inner.input,))
@@ -95,9 +92,9 @@ class Permute5dSplit(RewritePattern):
         if len(op.order.data) not in (5, 6) or not has_shapes(op.input):
             return
         whole = _permutation(op)
-        if whole.at_rank(_HARDWARE_RANK) is not None:
+        if whole.at_rank(HARDWARE_RANK) is not None:
             return
-        pairs = list(two_steps(whole, _HARDWARE_RANK))
+        pairs = list(two_steps(whole, HARDWARE_RANK))
         if not pairs:
             return
         first, second = min(pairs, key=lambda pair: sum(1 / step.run for step in pair))

@@ -9,7 +9,7 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.names import name_loc
-from xdsl_tpu.passes.canonicalize.common import VIEWS, has_relu, reshape
+from xdsl_tpu.passes.canonicalize.common import HARDWARE_RANK, VIEWS, has_relu, reshape
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
@@ -23,9 +23,6 @@ from xdsl_tpu.passes.tensors import axis_behind_view, shape_of
 _KEEPS_SINGLES = frozenset({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"})
 """Modes that give back a single element as it is (ReduceL1 and ReduceL2 give its size)."""
 
-
-_RANK = 4
-"""How many dimensions ops of the chip have."""
 
 _NEARLY_ONE = 0.5, 2.0
 """Factors that are left of what makes a mean of a sum, as those of variances are."""
@@ -132,7 +129,7 @@ class ReduceBeforeView(RewritePattern):
         if not isinstance(view, VIEWS) or not has_shapes(view.operands[0], op.input, op.output):
             return
         source, seen = shape_of(view.operands[0]), shape_of(op.input)
-        if len(seen) <= _RANK or len(source) >= len(seen):
+        if len(seen) <= HARDWARE_RANK or len(source) >= len(seen):
             return
         found = [axis_behind_view(axis, seen, source) for axis in _axes(op)]
         axes = [axis for axis in found if axis is not None]

@@ -16,15 +16,14 @@ from xdsl_tpu.passes.canonicalize.split import slice_along
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
+    module_of,
     none_for,
     rebuilt,
     sole_producer,
     tensor_like,
 )
+from xdsl_tpu.passes.module_state import chip_of
 from xdsl_tpu.passes.tensors import shape_of
-
-LANES = range(64, 31, -1)
-"""Sets are divided into as many parts, of which each lane of the chip has one; most lanes have."""
 
 WIDEST = 16
 """Columns of a row that are taken apart at most: more are pieces of DDR that are worth a load."""
@@ -60,8 +59,9 @@ class ColumnsFirst(RewritePattern):
 
     f is any of ops element by element, Concats and Slices of columns, and Reduces over the rows of
     a set, whose values nothing else reads. A row is a piece of DDR for itself, however short; of a
-    column, each lane has those of as many sets as lie together. What is one column has no order.
-    Less must be permuted than was. (Points of PointPillars' pillars, arXiv 1812.05784.)
+    column, each lane has those of as many sets as lie together, and at least half of the lanes
+    have some. What is one column has no order. Less must be permuted than was.
+    (Points of PointPillars' pillars, arXiv 1812.05784.)
     """
 
     @op_type_rewrite_pattern
@@ -69,7 +69,8 @@ class ColumnsFirst(RewritePattern):
         if (value := _turned(op)) is None:
             return
         sets, _, columns = shape_of(value)
-        lanes = next((count for count in LANES if sets % count == 0), sets)
+        most = chip_of(module_of(op)).lanes
+        lanes = next((count for count in range(most, most // 2 - 1, -1) if sets % count == 0), sets)
         if not 1 < columns <= WIDEST or lanes == sets:
             return
         root = _Part(value, columned=True)
