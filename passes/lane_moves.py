@@ -54,8 +54,9 @@ class LaneMovesPass(ModulePass):
     copies within the lanes and exchanges of lanes and columns (`lane_steps`), one op does it, which
     may be in a layer group, or two: of an image whose channels are heads, pixels become rows
     first. Where there is no way for all of a chain, a part of it between ops that have a local form
-    may have one: rows of an image become channels, of which blocks become pixels. What has no
-    room for it stays as it is. What is returned may be stored in equal parts of most lanes, short
+    may have one: rows of an image become channels, of which blocks become pixels. A chain ends at
+    what overlapping parts are taken of, so that this is moved once. What has no room for it stays
+    as it is. What is returned may be stored in equal parts of most lanes, short
     rows that no chain is behind, too. A reduction over what lies over the lanes is made between
     two of these (`reduce_in_lanes`). What comes in short rows from DDR comes in equal parts of most
     lanes (`load_evenly`). For several cores nothing is joined: they share the slices of a
@@ -85,14 +86,22 @@ class LaneMovesPass(ModulePass):
 
 def _chain(move: Operation) -> Iterator[Operation]:
     """The movement ops behind which something else reads `move`, the last one first; nothing if it
-    is none."""
-    if single_map(move) is None or not any(single_map(user) is None for user in _users(move)):
+    is none. What overlapping parts are taken of is moved once, and these are chains behind it."""
+    read = any(single_map(user) is None for user in _users(move))
+    if single_map(move) is None or not (read or _is_shared(move)):
         return
     op: Operation | None = move
-    while op is not None and single_map(op) is not None:
+    while op is not None and single_map(op) is not None and (op is move or not _is_shared(op)):
         yield op
         owner = op.operands[0].owner
         op = owner if isinstance(owner, Operation) else None
+
+
+def _is_shared(move: Operation) -> bool:
+    """Whether movement ops take more of a result altogether than there is."""
+    taken = [user for user in _users(move) if single_map(user) is not None]
+    sizes = (prod(shape_of(user.results[0])) for user in taken)
+    return len(taken) > 1 and sum(sizes) > prod(shape_of(move.results[0]))
 
 
 def _parts(chain: Sequence[Operation]) -> Iterator[Sequence[Operation]]:

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from math import prod
 
-from xdsl.dialects.builtin import TensorType, f32
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import BOOL, I64_ARRAY, ints
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.dialects.interfaces.shape_rules import Window, windows
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.dialects.top.padding import pads_of
@@ -37,7 +39,8 @@ class DepthwiseVolume(RewritePattern):
     at together become channels of one image (`passes/lowering/conv.py`): they are copied as often
     as there are taps, and the matrix unit multiplies the few channels of one group at a time.
 
-    What a tap adds has no range in 8 bits, and is floats.
+    Volumes that are a batch only as they are seen, such as those of attention heads, are channels
+    beside each other. What a tap adds has no range in 8 bits, and is floats.
     """
 
     @op_type_rewrite_pattern
@@ -50,11 +53,50 @@ class DepthwiseVolume(RewritePattern):
         filters = values_of(op.filter)
         if filters is None or any(ints(op.inserts or ())):
             return
+        heads = _heads(op)
+        if heads > 1:
+            rewriter.replace(op, _as_channels(op, filters, heads))
+            return
         volume = _Volume(op, filters)
         if volume.along == [Window(1)] * 2:
             rewriter.replace(op, volume.lines())
         elif all(volume.seen()):
             rewriter.replace(op, volume.images(none_for(op, rewriter)))
+
+
+def _heads(op: top.ConvOp) -> int:
+    """Volumes beside each other that are seen as a batch, such as those of attention heads."""
+    seen = op.input.owner
+    if not isinstance(seen, top.ReshapeOp) or not has_shapes(seen.input):
+        return 1
+    count = shape_of(op.input)[0]
+    is_known = is_none(op.bias) or values_of(op.bias) is not None
+    return count if shape_of(seen.input)[0] != count and is_known else 1
+
+
+def _as_channels(op: top.ConvOp, filters: Floats, heads: int) -> list[Operation]:
+    """The channels of all heads beside each other, each with the filter of its own."""
+    shapes = [shape_of(value) for value in (op.input, op.output)]
+    x, y = ((1, heads * c, *volume) for _, c, *volume in shapes)
+    seen = reshape(derived_name(op, "_r_heads"), op.input, x)
+    made: list[Operation] = [seen]
+
+    def repeated(label: str, values: Floats) -> SSAValue:
+        times = (heads, *(1 for _ in values.shape[1:]))
+        weight = make_weight(op, derived_name(op, f"_r_{label}"), np.tile(values, times))
+        made.append(weight)
+        return weight.output
+
+    bias = op.bias if (known := values_of(op.bias)) is None else repeated("biases", known)
+    conv = rebuilt(
+        op,
+        operands=(seen.output, repeated("filters", filters), bias, *op.operands[3:]),
+        result_types=[tensor_like(op.output, y)],
+        location=name_loc(derived_name(op, "_r_of_heads")),
+    )
+    conv.group = IntegerAttr(heads * shape_of(op.input)[1], conv.group.type)
+    apart = top.ReshapeOp.make(op.location, (conv.output,), result_types=op.result_types)
+    return [*made, conv, apart]
 
 
 @dataclass

@@ -56,6 +56,21 @@ def test_lines_along_the_depth_are_one_convolution(images: int) -> None:
     assert (ints(conv.kernel_shape), ints(conv.pads)) == ((5, 1), (2, 0, 1, 0))
 
 
+@pytest.mark.parametrize(("heads", "kernel"), [(2, [3, 3, 3]), (3, [5, 1, 1])])
+def test_heads_are_channels(heads: int, kernel: list[int]) -> None:
+    """What is a batch only as seen has one convolution for all, with filters for each."""
+    net = Net()
+    x = net.input("x", 1, heads, 6, 7 * 8 * 9)
+    x = net.op(top.ReshapeOp, "seen", (x,), shape=(heads, 6, 7, 8, 9))
+    given = (x, net.weight("w", 6, 1, *kernel), net.weight("b", 6))
+    pads = [size // 2 for size in kernel] * 2
+    options = {"kernel_shape": kernel, "strides": [1] * 3, "pads": pads, "dilations": [1] * 3}
+    y = net.op(top.ConvOp, "y", given, group=6, do_relu=True, **options)
+    found = ops_of(assert_same_numbers(net.module(y), OPTIMIZE), top.ConvOp)
+    assert len(found) == (1 if kernel[1] == 1 else 2 + 3 + 2)
+    assert {conv.group.value.data for conv in found} == {6 * heads}
+
+
 REFUSED = {
     "several channels a group": volume(group=3),
     "planes that see nothing": volume(pads=[4, 1, 1, 1, 1, 1]),

@@ -56,6 +56,55 @@ def test_positions_are_columns_of_the_product(spelling: str, scale: bool, turned
     assert shape_of(scores.output) == (HEADS, KEYS, KEYS)
 
 
+def with_a_class_token(at: tuple[int, int] = (1, 1), rows: int = KEYS) -> ModuleOp:
+    """Scores of `rows` pixels with a number for each row and column of keys that are pixels, as
+    MViT assigns it to `scores[:, 1:, 1:]`; `at` is how many queries and keys come before."""
+    net, (above, left) = Net(), at
+    q = net.input("q", HEADS, above + rows, SIZE)
+    k = net.input("k", HEADS, SIZE, left + KEYS)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+
+    def box(name: str, offset: list[int], ends: list[int]) -> SSAValue:
+        cut = {"offset": [0, *offset], "ends": [HEADS, *ends], "steps": [1, 1, 1]}
+        return net.op(top.SliceOp, name, (scores, *[net.none] * 3), **cut)
+
+    columns = net.input("columns", HEADS, rows, 1, 1, SIDE)
+    lines = net.input("rows", HEADS, rows, 1, SIDE, 1)
+    both = net.op(top.AddOp, "both", (lines, columns))
+    terms = net.op(top.AddOp, "terms", (both, net.input("planes", HEADS, rows, 1, 1, 1)))
+    terms = net.op(top.ReshapeOp, "flat", (terms,), shape=(HEADS, rows, KEYS))
+    pixels = box("pixels", [above, left], [above + rows, left + KEYS])
+    value = net.op(top.AddOp, "sum", (pixels, terms))
+    if left:
+        parts = (box("left", [above, 0], [above + rows, left]), value)
+        value = net.op(top.ConcatOp, "lines", parts, axis=2)
+    if above:
+        parts = (box("above", [0, 0], [above, left + KEYS]), value)
+        value = net.op(top.ConcatOp, "whole", parts, axis=1)
+    return net.module(net.op(top.SoftmaxOp, "shares", (value,), axis=2))
+
+
+@pytest.mark.parametrize("at", [(1, 1), (0, 1), (1, 0), (2, 3)], ids=str)
+def test_positions_of_pixels_behind_a_class_token(at: tuple[int, int]) -> None:
+    after = assert_same_numbers(with_a_class_token(at), "canonicalize")
+    assert "Add" not in kinds(after)
+    (scores,) = ops_of(after, top.MatMulOp)
+    assert shape_of(scores.input) == (HEADS, at[0] + KEYS, SIZE + 2 * SIDE + 1)
+    (shares,) = ops_of(after, top.SoftmaxOp)
+    assert shares.input == scores.output
+
+
+def test_positions_beside_other_scores_stay() -> None:
+    """What lies around the box is not what was there before."""
+    net = Net()
+    q, k = net.input("q", HEADS, KEYS, SIZE), net.input("k", HEADS, SIZE, KEYS)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+    total = net.op(top.AddOp, "sum", (scores, net.input("term", HEADS, KEYS, 1)))
+    whole = net.op(top.ConcatOp, "whole", (net.input("above", HEADS, 1, KEYS), total), axis=1)
+    shares = net.op(top.SoftmaxOp, "y", (whole,), axis=2)
+    assert "Add" in kinds(assert_same_numbers(net.module(shares), "canonicalize"))
+
+
 @pytest.mark.parametrize("spelling", ["terms first", "one by one"])
 def test_short_rows_are_not_written_out(spelling: str) -> None:
     """Windows of 14x14: a number for each column of keys would be repeated in pieces of 14."""

@@ -324,3 +324,29 @@ module @odd_rows attributes {module.state = "TPU_LOWERED", module.chip = "bm1684
     return %2 : tensor<1x211x4xf16>
   }
 }
+
+// -----
+
+// Parts that overlap are taken of what was moved once.
+// CHECK-LABEL: module @overlapping
+// CHECK: [[A:%.*]] = "tpu.Relu"
+// CHECK-NEXT: [[B:%.*]] = "tpu.Rearrange"([[A]]){{.*}}in_lanes = true{{.*}}-> tensor<8x96x64xf16>
+// CHECK-NEXT: "tpu.Slice"([[B]]
+// CHECK-NEXT: "tpu.Relu"
+// CHECK-NEXT: "tpu.Slice"([[B]]
+// CHECK-NEXT: "tpu.Relu"
+// GROUPS-LABEL: module @overlapping
+module @overlapping attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<1x512x96xf16>) -> (tensor<7x96x64xf16>, tensor<7x96x64xf16>) {
+    %n = "top.None"() : () -> none loc(unknown)
+    %0 = "top.Input"(%arg0) : (tensor<1x512x96xf16>) -> tensor<1x512x96xf16> loc("x")
+    %1 = "tpu.Relu"(%0) : (tensor<1x512x96xf16>) -> tensor<1x512x96xf16> loc("a")
+    %2 = "tpu.Reshape"(%1) {shape = [8, 64, 96]} : (tensor<1x512x96xf16>) -> tensor<8x64x96xf16> loc("b")
+    %3 = "tpu.Permute"(%2, %n) {order = [0, 2, 1]} : (tensor<8x64x96xf16>, none) -> tensor<8x96x64xf16> loc("c")
+    %4 = "tpu.Slice"(%3, %n, %n, %n, %n) {axes = [], offset = [0, 0, 0], ends = [7, 96, 64], steps = [1, 1, 1]} : (tensor<8x96x64xf16>, none, none, none, none) -> tensor<7x96x64xf16> loc("d")
+    %5 = "tpu.Relu"(%4) : (tensor<7x96x64xf16>) -> tensor<7x96x64xf16> loc("e")
+    %6 = "tpu.Slice"(%3, %n, %n, %n, %n) {axes = [], offset = [1, 0, 0], ends = [8, 96, 64], steps = [1, 1, 1]} : (tensor<8x96x64xf16>, none, none, none, none) -> tensor<7x96x64xf16> loc("f")
+    %7 = "tpu.Relu"(%6) : (tensor<7x96x64xf16>) -> tensor<7x96x64xf16> loc("g")
+    return %5, %7 : tensor<7x96x64xf16>, tensor<7x96x64xf16>
+  }
+}
