@@ -31,7 +31,12 @@ from xdsl_tpu.passes.pipelines import FLOAT, Quantization, Settings, check_disab
 from xdsl_tpu.tools.float_layers import Layers, layers_of
 from xdsl_tpu.tools.folder import BMODEL, COMPILED, GROUPS, STAGES
 from xdsl_tpu.tools.garbage import rare_collections
-from xdsl_tpu.tools.module_weights import attach_to_model, check_weights, name_weights
+from xdsl_tpu.tools.module_weights import (
+    attach_to_model,
+    check_weights,
+    drop_unused,
+    name_weights,
+)
 from xdsl_tpu.tools.provenance import compilation, weight_hashes
 from xdsl_tpu.tools.verify import verify
 
@@ -297,11 +302,12 @@ def _write_groups(module: ModuleOp, boundaries: Path, path: Path) -> None:
 
 
 def _write_stage(module: ModuleOp, folder: Path, stage: str) -> None:
-    """`<stage>.mlir` and its weights under the name the module gives.
+    """`<stage>.mlir` and its weights under the name the module gives, those that it still names.
 
     A module without weights that names no file for them leaves none.
     """
     weights = weights_of(module)
+    drop_unused(module, weights)
     if weights or WEIGHT_FILE in module.attributes:
         weights.save(folder / Path(name_weights(module)).name)
     with (folder / f"{stage}.mlir").open("w", encoding="utf-8") as stream:

@@ -127,7 +127,7 @@ def save_weights(
             taken = written | _read_from(module, weights)
             candidates = _candidates((beside or Path()) / name)
             target = next(path for path in candidates if path.resolve() not in taken)
-            _drop_unused(module, weights)
+            drop_unused(module, weights)
             if not target.exists():
                 new.append(target)
             weights.save(target)
@@ -171,7 +171,8 @@ def _note(message: str) -> None:
     print(f"note: {message}", file=sys.stderr)
 
 
-def _drop_unused(module: ModuleOp, weights: Weights) -> None:
+def drop_unused(module: ModuleOp, weights: Weights) -> None:
+    """Forget the arrays that no op of the module names, such as what constants were folded from."""
     used = {name_of(op) for op in module.walk() if op.name in (WeightOp.name, _VARIABLE)}
     for name in [name for name in weights if name not in used]:
         del weights[name]

@@ -47,14 +47,15 @@ class WindowsToImages(RewritePattern):
         n, c, depth, height, width = shape_of(op.input)
         oc, _, taps, *kernel = shape_of(op.filter)
         planes = depth // taps
+        window = (taps,) if taps > 1 else ()
         apart = reshape(
-            derived_name(op, "_r_apart"), op.input, (n, c, planes, taps, height * width)
+            derived_name(op, "_r_apart"), op.input, (n, c, planes, *window, height * width)
         )
         turned = top.PermuteOp.make(
             derived_name(op, "_r_windows"),
             (apart.output,),
-            result_types=[tensor_like(op.input, (n, planes, c, taps, height * width))],
-            order=(0, 2, 1, 3, 4),
+            result_types=[tensor_like(op.input, (n, planes, c, *window, height * width))],
+            order=(0, 2, 1, 3, 4)[: len(shape_of(apart.output))],
         )
         images = reshape(
             derived_name(op, "_r_images"), turned.output, (n * planes, c * taps, height, width)
