@@ -45,13 +45,7 @@ class DepthwiseVolume(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: top.ConvOp, rewriter: PatternRewriter) -> None:
-        if not has_shapes(op.input, op.filter, op.output) or len(shape_of(op.input)) != 5:
-            return
-        channels = shape_of(op.input)[1]
-        if channels == 1 or not op.group.value.data == channels == shape_of(op.output)[1]:
-            return
-        filters = values_of(op.filter)
-        if filters is None or any(ints(op.inserts or ())):
+        if (filters := depthwise_volume(op)) is None:
             return
         heads = _heads(op)
         if heads > 1:
@@ -62,6 +56,16 @@ class DepthwiseVolume(RewritePattern):
             rewriter.replace(op, volume.lines())
         elif all(volume.seen()):
             rewriter.replace(op, volume.images(none_for(op, rewriter)))
+
+
+def depthwise_volume(op: top.ConvOp) -> Floats | None:
+    """The filters of a convolution of volumes that has one for each channel; None of others."""
+    if not has_shapes(op.input, op.filter, op.output) or len(shape_of(op.input)) != 5:
+        return None
+    channels = shape_of(op.input)[1]
+    if channels == 1 or not op.group.value.data == channels == shape_of(op.output)[1]:
+        return None
+    return None if any(ints(op.inserts or ())) else values_of(op.filter)
 
 
 def _heads(op: top.ConvOp) -> int:

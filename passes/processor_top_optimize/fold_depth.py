@@ -16,6 +16,7 @@ from xdsl_tpu.passes.graph import derived_name, has_shapes, module_of, rebuilt, 
 from xdsl_tpu.passes.lowering.dilation import Window
 from xdsl_tpu.passes.lowering.planes import tiles_of
 from xdsl_tpu.passes.module_state import MODE_BYTES, chip_of, text_attribute
+from xdsl_tpu.passes.processor_top_optimize.volumes_beside import SWAP, Lie, lies_beside
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -30,7 +31,8 @@ class WindowsToImages(RewritePattern):
     channels, and filters are zeros where they do not look (`passes/lowering/planes.py`): those of
     every window are loaded. Values are moved as often there. Which of the two is chosen by the
     cycles of the array and of loading the filters; where channels are few, several planes at once
-    fill the lanes.
+    fill the lanes. Where both take as long, what lies in images beside it decides, such as that of
+    depthwise convolutions of volumes.
     """
 
     @op_type_rewrite_pattern
@@ -41,8 +43,9 @@ class WindowsToImages(RewritePattern):
         mode = text_attribute(module_of(op), "module.mode") or "F16"
         if filters is None or mode not in MODE_BYTES:
             return
-        chip = chip_of(module_of(op))
-        if not _price(op).is_less(chip, MODE_BYTES[mode]):
+        chip, price = chip_of(module_of(op)), _price(op)
+        own, joined = price.own(chip, MODE_BYTES[mode]), price.joined(chip, MODE_BYTES[mode])
+        if own > joined or (own == joined and not _may_be_images(op)):
             return
         n, c, depth, height, width = shape_of(op.input)
         oc, _, taps, *kernel = shape_of(op.filter)
@@ -55,7 +58,7 @@ class WindowsToImages(RewritePattern):
             derived_name(op, "_r_windows"),
             (apart.output,),
             result_types=[tensor_like(op.input, (n, planes, c, *window, height * width))],
-            order=(0, 2, 1, 3, 4)[: len(shape_of(apart.output))],
+            order=(*SWAP, 4) if window else SWAP,
         )
         images = reshape(
             derived_name(op, "_r_images"), turned.output, (n * planes, c * taps, height, width)
@@ -77,7 +80,7 @@ class WindowsToImages(RewritePattern):
             derived_name(op, "_r_channels"),
             (by_window.output,),
             result_types=[tensor_like(op.output, (n, oc, planes, high * wide))],
-            order=(0, 2, 1, 3),
+            order=SWAP,
         )
         whole = top.ReshapeOp.make(op.location, (back.output,), result_types=op.result_types)
         rewriter.replace(op, [apart, turned, images, weight, conv, by_window, back, whole])
@@ -91,6 +94,12 @@ def _set_plane_window(conv: top.ConvOp, op: top.ConvOp) -> None:
     conv.pads = I64_ARRAY.encode((*pads[1:3], *pads[4:]))
     if op.dilations is not None:
         conv.dilations = I64_ARRAY.encode(ints(op.dilations)[1:])
+
+
+def _may_be_images(op: top.ConvOp) -> bool:
+    """Whether what is beside a convolution lies in images, or does not say how."""
+    lies = lies_beside(op)
+    return Lie.IMAGES in lies or not lies
 
 
 def _shares_no_plane(op: top.ConvOp) -> bool:
@@ -109,7 +118,7 @@ def _shares_no_plane(op: top.ConvOp) -> bool:
 
 @dataclass(frozen=True)
 class _Price:
-    """Sizes that say what both ways take; `taps` and `places` are those of a plane."""
+    """Sizes that say what both ways take, in cycles; `taps` and `places` are those of a plane."""
 
     images: int
     channels: tuple[int, int]
@@ -118,23 +127,25 @@ class _Price:
     taps: int
     places: int
 
-    def is_less(self, chip: Chip, width: int) -> bool:
-        """Whether images of their own take fewer cycles."""
-        lanes, (oc, ic) = chip.weight_lanes, self.channels
-        inner = lanes.channels(width)
+    def own(self, chip: Chip, width: int) -> float:
+        """Of images of their own."""
+        oc, ic = self.channels
+        blocks = self._blocks((oc, ic * self.window.kernel), chip, width)
+        return self._cycles(blocks * (self.depth // self.window.kernel), blocks, chip, width)
 
-        def blocks(outputs: int, inputs: int) -> int:
-            return -(-outputs // lanes.count) * -(-inputs // inner)
+    def joined(self, chip: Chip, width: int) -> float:
+        """Of planes that are channels of one image."""
+        oc, ic = self.channels
+        blocks = sum(
+            self._blocks((len(tile.seen) * oc, tile.span * ic), chip, width)
+            for tile in tiles_of(self.window, self.depth, 0, (oc, ic), chip.weight_lanes)
+        )
+        return self._cycles(blocks, blocks, chip, width)
 
-        windows = self.depth // self.window.kernel
-        own = blocks(oc, ic * self.window.kernel)
-        joined = sum(
-            blocks(len(tile.seen) * oc, tile.span * ic)
-            for tile in tiles_of(self.window, self.depth, 0, (oc, ic), lanes)
-        )
-        return self._cycles(own * windows, own, chip, width) < self._cycles(
-            joined, joined, chip, width
-        )
+    def _blocks(self, channels: tuple[int, int], chip: Chip, width: int) -> int:
+        """Of filters that the array holds at once."""
+        (outputs, inputs), lanes = channels, chip.weight_lanes
+        return -(-outputs // lanes.count) * -(-inputs // lanes.channels(width))
 
     def _cycles(self, multiplied: int, loaded: int, chip: Chip, width: int) -> float:
         """The longer of multiplying so many blocks for each image and of loading so many."""
