@@ -7,7 +7,7 @@ from typing import get_args
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -61,9 +61,10 @@ class KeepPlanesPass(ModulePass):
         %4 = Reshape(%3) : 1x32x5x4096
         %5 = Permute(%4) {order = [0, 2, 1, 3]} : 1x5x32x4096
 
-    So for all that is done to each element, sums of volumes, channels that are joined, pools within
-    planes, and norms of channels: a group's moments are those of its channels in all planes. Only
-    where what comes of it is taken by planes again, behind more such ops or at once, or is less.
+    So for all that is done to each element, sums of volumes, gates of channels, channels that are
+    joined, pools within planes, and norms of channels: a group's moments are those of its channels
+    in all planes. Only where what comes of it is taken by planes again, behind more such ops or at
+    once, or is less, as means and maxima of all planes are.
 
     `chip`, a name or a `.toml` description, says what a lane holds; by default `module.chip`.
     """
@@ -111,7 +112,9 @@ class _Planes:
                     self._reshape(op)
                 case tpu.PermuteOp():
                     self._permute(op)
-                case _ if op.results and op.operands and op.operands[0] in self.seen:
+                case tpu.ReduceOp() if op.input in self.seen:
+                    self._reduce(op)
+                case _ if op.results and any(value in self.seen for value in op.operands):
                     self._move(op)
                 case _:
                     pass
@@ -130,9 +133,12 @@ class _Planes:
                 self.seen[op.output] = _Seen(maker.input, *shape)
 
     def _permute(self, op: tpu.PermuteOp) -> None:
-        """What takes a volume by planes takes it as it is."""
+        """What takes a volume by planes takes it as it is; images by channel are a volume."""
         seen = self.seen.get(op.input)
-        if seen is None or not _takes_planes(op, seen):
+        if seen is None:
+            self._images(op)
+            return
+        if not _takes_planes(op, seen):
             return
         value, shape = seen.value, shape_of(op.output)
         if shape_of(value) != shape:
@@ -142,27 +148,30 @@ class _Planes:
             value = Builder(InsertPoint.before(op)).insert(seen_so).output
         op.output.replace_all_uses_with(value)
 
+    def _images(self, op: tpu.PermuteOp) -> None:
+        """Note the volume that is made of images, be it seen in four dimensions only."""
+        maker = op.input.owner
+        if ints(op.order) != SWAP or not isinstance(maker, tpu.ReshapeOp):
+            return
+        n, planes, c, positions = shape_of(op.input)
+        count, channels, *plane = shape_of(maker.input)
+        if len(plane) == 2 and (count, channels, prod(plane)) == (n * planes, c, positions):
+            self.seen[op.output] = _Seen(op.input, n, c, planes, *plane)
+
     def _move(self, op: Operation) -> None:
         """Compute by planes, and go back by channel for whom wants that."""
-        seen = self.seen[op.operands[0]]
-        if not self._is_movable(op):
+        seen = next(self.seen[value] for value in op.operands if value in self.seen)
+        if not self._is_movable(op, seen):
             return
         seen = _behind(op, seen)
         # Pools leave less to be put together.
         if not isinstance(op, tpu.Pool2DOp) and not self._is_taken(op.results[0], seen):
             return
-        context = LoweringContext(
-            element_of(op.results[0]),
-            self.weights,
-            self.func.body.block,
-            Builder(InsertPoint.before(op)),
-            self.chip,
-        )
-        do = Steps(op, context)
+        do = self._steps(op)
         made = self._made(op, seen, do)
         if made is None:
             return
-        element = context.element
+        element = do.ctx.element
         apart = made.n, made.planes, made.c, made.positions
         value = do.reshaped("by_planes", made.value, apart, element)
         shape = made.n, made.c, made.planes, made.positions
@@ -173,18 +182,52 @@ class _Planes:
         op.erase()
         self.seen[whole] = made
 
-    def _is_movable(self, op: Operation) -> bool:
+    def _steps(self, op: Operation) -> Steps:
+        """What builds ops in front of `op`, in its number format."""
+        block, builder = self.func.body.block, Builder(InsertPoint.before(op))
+        element = element_of(op.results[0])
+        return Steps(op, LoweringContext(element, self.weights, block, builder, self.chip))
+
+    def _reduce(self, op: tpu.ReduceOp) -> None:
+        """What is reduced over planes and their positions is so plane by plane, and then that."""
+        seen, shape = self.seen[op.input], shape_of(op.input)
+        reduced = sorted(axis % len(shape) for axis in ints(op.axes))
+        if reduced != list(range(2, len(shape))) or op.mode.data not in _IN_PARTS:
+            return
+        if not isinstance(element_of(op.input), AnyFloat) or op.is_scalar.value.data:
+            return
+        do = self._steps(op)
+        element, none = do.ctx.element, [do.ctx.none()] * 2
+        value, of_planes = self._images_of(do, op.input), (seen.n * seen.planes, seen.c, 1, 1)
+        options = {"keepdims": True, "mode": op.mode}
+        value = do.step(
+            "of_planes", tpu.ReduceOp, [value, *none], of_planes, element, axes=[2, 3], **options
+        )
+        value = do.reshaped("planes", value, (seen.n, seen.planes, seen.c, 1), element)
+        apart = seen.n, seen.c, seen.planes, 1
+        value = do.step("by_channel", tpu.PermuteOp, [value], apart, element, order=list(SWAP))
+        channels = seen.n, seen.c, 1, 1
+        value = do.step(
+            "of_channels", tpu.ReduceOp, [value, *none], channels, element, axes=[2], **options
+        )
+        whole = do.last(tpu.ReshapeOp, [value], element, shape=list(shape_of(op.output)))
+        op.output.replace_all_uses_with(whole)
+        op.detach()
+        op.erase()
+
+    def _is_movable(self, op: Operation, seen: _Seen) -> bool:
         """Whether an op of volumes, all of them here by planes, may compute so."""
         match op:
             case EachElement():
                 return all(is_none(value) for value in op.operands[1:])
             case LocalBroadcast():
                 given = [value for value in op.operands if not is_none(value)]
-                if any(value not in self.seen for value in given):
+                volumes = [value for value in given if value in self.seen]
+                if any(not _is_gate(value, seen) for value in given if value not in volumes):
                     return False
-                volumes = {replace(self.seen[value], value=given[0]) for value in given}
-                alike = {shape_of(value) for value in given} == {shape_of(op.results[0])}
-                return alike and len(volumes) == 1
+                kinds = {replace(self.seen[value], value=given[0]) for value in volumes}
+                alike = {shape_of(value) for value in volumes} == {shape_of(op.results[0])}
+                return alike and len(kinds) == 1
             case tpu.ConcatOp():
                 return op.axis.value.data == 1 and self._are_alike(op.inputs)
             case tpu.Pool2DOp():
@@ -221,6 +264,9 @@ class _Planes:
             return self._joined(op, seen, do)
         pooled = isinstance(op, tpu.Pool2DOp)
         shape = shape_of(op.operands[0]) if pooled else shape_of(seen.value)
+        given = [value for value in op.operands if not is_none(value)]
+        if any(value not in self.seen for value in given):
+            shape = (seen.planes, seen.c, seen.h, seen.w)
         operands = [
             value if is_none(value) else self._shaped(do, value, shape) for value in op.operands
         ]
@@ -246,10 +292,19 @@ class _Planes:
         return replace(seen, value=value)
 
     def _shaped(self, do: Steps, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-        """A volume by planes in a shape."""
+        """A volume by planes in a shape; what gates channels is that of each image."""
+        if value not in self.seen:
+            gate = (1, shape_of(value)[1], 1, 1)
+            label = f"{derived_name(value, '')}_gate"
+            return do.reshaped(label, value, gate, element_of(value))
         by_planes = self.seen[value].value
         label = f"{derived_name(by_planes, '')}_seen"
         return do.reshaped(label, by_planes, shape, element_of(by_planes))
+
+    def _images_of(self, do: Steps, value: SSAValue) -> SSAValue:
+        """A volume as images, one for each plane."""
+        seen = self.seen[value]
+        return self._shaped(do, value, (seen.n * seen.planes, seen.c, seen.h, seen.w))
 
     def _norm(self, op: Norm, seen: _Seen, do: Steps) -> _Seen | None:
         n, c, *rest = shape_of(op.input)
@@ -266,6 +321,16 @@ class _Planes:
         if stored_element(do.ctx.element) != F32:
             value = do.step("narrow", tpu.CastOp, [value], image, do.ctx.element)
         return replace(seen, value=value)
+
+
+def _is_gate(value: SSAValue, seen: _Seen) -> bool:
+    """Whether a value has one number for each channel of a volume."""
+    shape = shape_of(value)
+    return seen.n == 1 and shape == (1, seen.c, *(1 for _ in shape[2:])) and len(shape) > 3
+
+
+_IN_PARTS = ("ReduceMean", "ReduceMax", "ReduceMin")
+"""What is the same of equal parts, and then of what these give."""
 
 
 def _behind(op: Operation, seen: _Seen) -> _Seen:

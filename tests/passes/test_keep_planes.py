@@ -81,6 +81,59 @@ def test_two_volumes(kind: type[NamedOp]) -> None:
     assert permutes(net, net.by_plane(net.op(kind, "y", (a, b)))) == 2
 
 
+def of_images(net: Volumes, name: str, n: int = 1) -> SSAValue:
+    """A volume of what a convolution of images gives, in four dimensions."""
+    x = net.shaped(f"{name}_a", net.input(name, n * D, C, H, W), n, D, C, H * W)
+    return net.op(tpu.PermuteOp, f"{name}_b", (x, net.none), order=[0, 2, 1, 3])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("rank", [4, 5])
+def test_gates_of_channels(rank: int, swapped: bool) -> None:
+    """One number for each channel multiplies it in all planes, be these seen as images or not."""
+    net = Volumes()
+    gate = net.input("gate", 1, C, *(1,) * (rank - 2))
+    x = of_images(net, "x") if rank == 4 else net.by_channel("x")
+    gated = net.op(tpu.MulOp, "gated", (gate, x) if swapped else (x, gate))
+    assert permutes(net, net.by_plane(net.op(tpu.ReluOp, "y", (gated,)))) == 0
+
+
+@pytest.mark.parametrize(("n", "gates"), [(2, 2 * C), (1, C * D)], ids=["batch", "planes"])
+def test_what_is_no_gate_of_channels(n: int, gates: int) -> None:
+    """In a batch each volume has gates of its own; one for each channel and plane is none."""
+    net = Volumes()
+    shape = (n, C, 1, 1) if gates == n * C else (n, C, D, 1)
+    gated = net.op(tpu.MulOp, "gated", (of_images(net, "x", n), net.input("gate", *shape)))
+    assert permutes(net, net.by_plane(gated, n)) == 2
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("keepdims", [True, False])
+@pytest.mark.parametrize("mode", ["ReduceMean", "ReduceMax", "ReduceMin"])
+def test_channels_are_reduced_plane_by_plane(mode: str, keepdims: bool, n: int) -> None:
+    """Of the volume's own Permute nothing is left: one of a number for each plane is."""
+    net = Volumes()
+    x = of_images(net, "x", n)
+    operands = (x, net.none, net.none)
+    y = net.op(tpu.ReduceOp, "y", operands, axes=[2, 3], keepdims=keepdims, mode=mode)
+    after = assert_same_numbers(net.module(y), PASSES)
+    (permute,) = ops_of(after, tpu.PermuteOp)
+    assert shape_of(permute.output) == (n, C, D, 1)
+    assert [shape_of(op.input) for op in ops_of(after, tpu.ReduceOp)] == [
+        (n * D, C, H, W),
+        (n, C, D, 1),
+    ]
+
+
+@pytest.mark.parametrize(("mode", "axes"), [("ReduceL2", [2, 3]), ("ReduceMean", [3])])
+def test_what_is_not_reduced_plane_by_plane(mode: str, axes: list[int]) -> None:
+    net = Volumes()
+    operands = (of_images(net, "x"), net.none, net.none)
+    y = net.op(tpu.ReduceOp, "y", operands, axes=axes, keepdims=True, mode=mode)
+    (reduction,) = ops_of(assert_same_numbers(net.module(y), PASSES), tpu.ReduceOp)
+    assert shape_of(reduction.input) == (1, C, D, H * W)
+
+
 def test_volumes_of_other_channels() -> None:
     """As images they have one shape, but their channels lie elsewhere."""
     net = Volumes()

@@ -99,3 +99,43 @@ module @one_side attributes {module.state = "TPU_LOWERED", module.chip = "bm1684
     return %5 : tensor<1x5x32x64xf16>
   }
 }
+
+// -----
+
+// A mean of all planes and a gate of channels are of images; one gate for each of two videos is not.
+// CHECK-LABEL: module @gate
+// CHECK: [[I:%.*]] = "top.Input"{{.*}}-> tensor<5x32x8x8xf16>
+// CHECK: [[A:%.*]] = "tpu.Reduce"{{.*}}axes = [2, 3]{{.*}}(tensor<5x32x8x8xf16>, none, none) -> tensor<5x32x1x1xf16>
+// CHECK: "tpu.Permute"{{.*}}-> tensor<1x32x5x1xf16>
+// CHECK: [[B:%.*]] = "tpu.Reduce"{{.*}}axes = [2]{{.*}}-> tensor<1x32x1x1xf16>
+// CHECK: "tpu.Mul"({{.*}}) {{.*}}(tensor<5x32x8x8xf16>, tensor<1x32x1x1xf16>) -> tensor<5x32x8x8xf16>
+// CHECK-NOT: "tpu.Permute"
+// CHECK-LABEL: module @gates
+// CHECK: "tpu.Mul"({{.*}}) {{.*}}(tensor<2x32x5x64xf16>, tensor<2x32x1x1xf16>)
+module @gate attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<5x32x8x8xf16>) -> tensor<1x5x32x64xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %x = "top.Input"(%arg0) : (tensor<5x32x8x8xf16>) -> tensor<5x32x8x8xf16> loc("x")
+    %0 = "tpu.Reshape"(%x) {shape = [1, 5, 32, 64]} : (tensor<5x32x8x8xf16>) -> tensor<1x5x32x64xf16> loc("a")
+    %1 = "tpu.Permute"(%0, %n) {order = [0, 2, 1, 3]} : (tensor<1x5x32x64xf16>, none) -> tensor<1x32x5x64xf16> loc("b")
+    %2 = "tpu.Reduce"(%1, %n, %n) {axes = [2, 3], keepdims = true, mode = "ReduceMean"} : (tensor<1x32x5x64xf16>, none, none) -> tensor<1x32x1x1xf16> loc("c")
+    %3 = "tpu.Mul"(%1, %2) : (tensor<1x32x5x64xf16>, tensor<1x32x1x1xf16>) -> tensor<1x32x5x64xf16> loc("d")
+    %4 = "tpu.Permute"(%3, %n) {order = [0, 2, 1, 3]} : (tensor<1x32x5x64xf16>, none) -> tensor<1x5x32x64xf16> loc("e")
+    return %4 : tensor<1x5x32x64xf16>
+  }
+}
+
+// -----
+
+module @gates attributes {module.state = "TPU_LOWERED", module.chip = "bm1684x", module.mode = "F16"} {
+  func.func @main(%arg0: tensor<10x32x8x8xf16>, %arg1: tensor<2x32x1x1xf16>) -> tensor<2x5x32x64xf16> {
+    %n = "top.None"() : () -> none loc(unknown)
+    %x = "top.Input"(%arg0) : (tensor<10x32x8x8xf16>) -> tensor<10x32x8x8xf16> loc("x")
+    %g = "top.Input"(%arg1) : (tensor<2x32x1x1xf16>) -> tensor<2x32x1x1xf16> loc("g")
+    %0 = "tpu.Reshape"(%x) {shape = [2, 5, 32, 64]} : (tensor<10x32x8x8xf16>) -> tensor<2x5x32x64xf16> loc("a")
+    %1 = "tpu.Permute"(%0, %n) {order = [0, 2, 1, 3]} : (tensor<2x5x32x64xf16>, none) -> tensor<2x32x5x64xf16> loc("b")
+    %3 = "tpu.Mul"(%1, %g) : (tensor<2x32x5x64xf16>, tensor<2x32x1x1xf16>) -> tensor<2x32x5x64xf16> loc("d")
+    %4 = "tpu.Permute"(%3, %n) {order = [0, 2, 1, 3]} : (tensor<2x32x5x64xf16>, none) -> tensor<2x5x32x64xf16> loc("e")
+    return %4 : tensor<2x5x32x64xf16>
+  }
+}
