@@ -3,7 +3,7 @@
 from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import tpu
@@ -47,7 +47,8 @@ class PermuteReorderPattern(RewritePattern):
 
     So for Cast, MulConst, AddConst, Relu, Active and the integer shifts; for Add, Sub and Mul
     when both inputs are so permuted. A Softmax works along the dimension that becomes its axis.
-    The Permutes have no other use.
+    The Permutes have no other use, and what they read was not permuted already: moves that follow
+    each other are one.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -58,7 +59,7 @@ class PermuteReorderPattern(RewritePattern):
 
     def _unary(self, op: Operation, rewriter: PatternRewriter) -> None:
         permute = sole_permute(op.operands[0], HEADS)
-        if permute is None:
+        if permute is None or _is_moved(permute.input):
             return
         moved = move_behind(op, [permute], (permute.input, *op.operands[1:]), rewriter)
         if isinstance(op, tpu.SoftmaxOp):
@@ -70,6 +71,14 @@ class PermuteReorderPattern(RewritePattern):
         found = [one for one in permutes if one is not None and ints(one.order) == HEADS]
         if len(found) == len(op.inputs) == 2:
             move_behind(op, found, [one.input for one in found], rewriter)
+
+
+def _is_moved(value: SSAValue) -> bool:
+    """Whether a Permute made a value, perhaps with Slices and views behind it."""
+    maker = value.owner
+    while isinstance(maker, tpu.SliceOp | tpu.ReshapeOp | tpu.SqueezeOp | tpu.UnsqueezeOp):
+        maker = maker.operands[0].owner
+    return isinstance(maker, tpu.PermuteOp)
 
 
 class PermuteMulconstSwap(RewritePattern):
