@@ -68,6 +68,7 @@ from xdsl_tpu.passes.canonicalize import (
     split,
     squeeze,
     stretched,
+    summed_products,
     swap_dim_inner,
     transposed_rows,
     weight,
@@ -186,6 +187,7 @@ PATTERNS: PatternTable = {
     top.PowOp: (div.PowToProduct(),),
     top.ReduceOp: (
         samples.SamplesToSums(),
+        summed_products.SumOfProducts(),
         weighted_taps.WeightedTaps(),
         modulated.LengthsOfFilter(),
         reduce.ReduceToReshape(),
