@@ -14,7 +14,7 @@ from xdsl_tpu.frontend.onnx.compose import COMPOSED, Body, Composition
 from xdsl_tpu.frontend.onnx.compose.recurrent import WRITTEN_OUT
 from xdsl_tpu.frontend.onnx.contrib import CONTRIB, DOMAIN, ON_INTEGERS
 from xdsl_tpu.frontend.onnx.evaluate import ELEMENTWISE, RANDOM, SHAPE_QUERIES, evaluate
-from xdsl_tpu.frontend.onnx.expand import cast_like, expanded, first_opset
+from xdsl_tpu.frontend.onnx.expand import expanded, first_opset, plainly
 from xdsl_tpu.frontend.onnx.graph import Array, Graph, Node, ValueType, is_uniform
 from xdsl_tpu.frontend.onnx.load import NEWEST_OPSET, opset_of
 from xdsl_tpu.frontend.onnx.problems import Problem, UnsupportedNode, node_problem
@@ -98,9 +98,7 @@ class GraphBuilder:
             self._visit(node)
 
     def _visit(self, proto: onnx.NodeProto) -> None:
-        if proto.op_type == "CastLike" and self._resolve(proto.input[1]) in self._graph.types:
-            kind = self._graph.types[self._resolve(proto.input[1])]
-            proto = cast_like(proto, kind)
+        proto = plainly(proto, lambda name: self._graph.types.get(self._resolve(name)))
         node = Node(
             proto.op_type,
             [self._resolve(name) for name in proto.input],
@@ -395,5 +393,7 @@ def _constant(node: Node) -> Array:
 SAME_AS_INPUT = frozenset({"GroupNormalization"})
 """Ops ONNX infers no shape for although it is that of the input."""
 
-FREE = frozenset({"Constant", "Dropout", "EyeLike", "Identity", "If", "Shape", "Size"})
+FREE = frozenset(
+    ["Constant", "ConstantOfShape", "Dropout", "EyeLike", "Identity", "If", "Shape", "Size"],
+)
 """Ops that disappear here and so need no conversion."""

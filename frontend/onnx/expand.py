@@ -1,6 +1,6 @@
 """Ops that ONNX defines by other ops, written out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import onnx
@@ -95,10 +95,23 @@ def _with_defaults(proto: onnx.NodeProto, opset: int) -> onnx.NodeProto:
     return full
 
 
-def cast_like(proto: onnx.NodeProto, like: ValueType) -> onnx.NodeProto:
-    """CastLike(x, y) as the Cast of `x` to `like`, the type of `y`."""
-    code = type_proto(like).tensor_type.elem_type
-    return helper.make_node("Cast", proto.input[:1], proto.output, proto.name, to=code)
+def plainly(proto: onnx.NodeProto, type_of: Callable[[str], ValueType | None]) -> onnx.NodeProto:
+    """A node as it is read here.
+
+    CastLike(x, y) is the Cast of `x` to the type of `y`, and dimensions that a Transpose counts
+    from the last one, which ONNX does not know but PyTorch writes, are counted from the first.
+    """
+    if proto.op_type == "CastLike" and (like := type_of(proto.input[1])) is not None:
+        code = type_proto(like).tensor_type.elem_type
+        return helper.make_node("Cast", proto.input[:1], proto.output, proto.name, to=code)
+    if proto.op_type == "Transpose":
+        for attribute in proto.attribute:
+            if attribute.name == "perm" and min(attribute.ints, default=0) < 0:
+                order = [axis % len(attribute.ints) for axis in attribute.ints]
+                return helper.make_node(
+                    "Transpose", proto.input, proto.output, proto.name, perm=order
+                )
+    return proto
 
 
 def first_opset(op_type: str, opset: int) -> int:

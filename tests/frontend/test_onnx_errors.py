@@ -133,6 +133,27 @@ def test_all_problems_at_once(model_of: ModelOf) -> None:
         import_onnx(model)
 
 
+def test_sizes_behind_a_bad_node_are_no_problems(model_of: ModelOf) -> None:
+    """What is made of the size of something unknown is unknown, not unsupported."""
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], name="bad", perm=[0, 1, 1, 2]),
+        helper.make_node("Shape", ["t"], ["s"]),
+        helper.make_node("ConstantOfShape", ["s"], ["c"]),
+        helper.make_node("Add", ["t", "c"], ["y"]),
+    ]
+    (problem,) = check_onnx(model_of(nodes, {"x": X}, {}, ["y"], 17))
+    assert "node 'bad' (Transpose" in str(problem)
+
+
+def test_dimensions_counted_from_the_last_one(model_of: ModelOf) -> None:
+    """PyTorch writes them as they are in its `permute`; ONNX has none such."""
+    text = []
+    for perm in ([0, -2, -1, 1], [0, 2, 3, 1]):
+        node = helper.make_node("Transpose", ["x"], ["y"], perm=perm)
+        text.append(str(import_onnx(model_of([node], {"x": X}, {}, ["y"], 17))))
+    assert text[0] == text[1]
+
+
 def test_outputs_need_no_types(model_of: ModelOf) -> None:
     """As those of values that were made outputs to look at; the nodes say what they are."""
     nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Neg", ["r"], ["y"])]
