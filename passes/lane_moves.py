@@ -98,10 +98,10 @@ def _chain(move: Operation) -> Iterator[Operation]:
 
 
 def _is_shared(move: Operation) -> bool:
-    """Whether movement ops take more of a result altogether than there is."""
-    taken = [user for user in _users(move) if single_map(user) is not None]
-    sizes = (prod(shape_of(user.results[0])) for user in taken)
-    return len(taken) > 1 and sum(sizes) > prod(shape_of(move.results[0]))
+    """Whether parts that movement ops take of a result are more than it altogether."""
+    whole = prod(shape_of(move.results[0]))
+    taken = (prod(shape_of(user.results[0])) for user in _users(move) if single_map(user))
+    return sum(size for size in taken if size < whole) > whole
 
 
 def _parts(chain: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
