@@ -47,8 +47,8 @@ class PermuteReorderPattern(RewritePattern):
 
     So for Cast, MulConst, AddConst, Relu, Active and the integer shifts; for Add, Sub and Mul
     when both inputs are so permuted. A Softmax works along the dimension that becomes its axis.
-    The Permutes have no other use, and what they read was not permuted already: moves that follow
-    each other are one.
+    The Permutes have no other use. One that reads a part of what was permuted already stays in
+    front of a Cast: moves in one number format that follow each other are one.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -59,7 +59,7 @@ class PermuteReorderPattern(RewritePattern):
 
     def _unary(self, op: Operation, rewriter: PatternRewriter) -> None:
         permute = sole_permute(op.operands[0], HEADS)
-        if permute is None or _is_moved(permute.input):
+        if permute is None or (isinstance(op, tpu.CastOp) and _is_moved(permute.input)):
             return
         moved = move_behind(op, [permute], (permute.input, *op.operands[1:]), rewriter)
         if isinstance(op, tpu.SoftmaxOp):
