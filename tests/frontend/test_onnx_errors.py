@@ -147,11 +147,13 @@ def test_sizes_behind_a_bad_node_are_no_problems(model_of: ModelOf) -> None:
 
 def test_dimensions_counted_from_the_last_one(model_of: ModelOf) -> None:
     """PyTorch writes them as they are in its `permute`; ONNX has none such."""
-    text = []
-    for perm in ([0, -2, -1, 1], [0, 2, 3, 1]):
-        node = helper.make_node("Transpose", ["x"], ["y"], perm=perm)
-        text.append(str(import_onnx(model_of([node], {"x": X}, {}, ["y"], 17))))
-    assert text[0] == text[1]
+    from_last, from_first = (
+        helper.make_node("Transpose", ["x"], ["y"], perm=perm)
+        for perm in ([0, -2, -1, 1], [0, 2, 3, 1])
+    )
+    models = (model_of([node], {"x": X}, {}, ["y"], 17) for node in (from_last, from_first))
+    one, other = (str(import_onnx(model)) for model in models)
+    assert one == other
 
 
 def test_outputs_need_no_types(model_of: ModelOf) -> None:
