@@ -10,6 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.integers import is_integer_tensor
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
 from xdsl_tpu.passes.graph import (
@@ -36,6 +37,7 @@ class SumOfProducts(RewritePattern):
     Dimensions that both have are the batch, or what is summed over if they go; each has some of its
     own, along which the other one is stretched: rows and columns. So Mamba-2 writes its products of
     chunks (arXiv 2405.21060), and what is compared pair by pair. A mean is a multiple of it.
+    Integers stay: products of matrices are of floats.
     """
 
     @op_type_rewrite_pattern
@@ -43,7 +45,7 @@ class SumOfProducts(RewritePattern):
         product = sole_producer(op.input, top.MulOp)
         if product is None or op.mode.data not in ("ReduceSum", "ReduceMean"):
             return
-        if len(product.inputs) != 2 or has_relu(product):
+        if len(product.inputs) != 2 or has_relu(product) or is_integer_tensor(op.input):
             return
         if not has_shapes(*product.inputs, product.output, op.output):
             return

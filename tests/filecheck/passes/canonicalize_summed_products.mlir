@@ -42,3 +42,17 @@ func.func @seven(%a: tensor<7x1x32xf32>, %b: tensor<1x48x32xf32>) -> tensor<7x48
   %s = "top.Reduce"(%p) {axes = [2], keepdims = false, mode = "ReduceSum"} : (tensor<7x48x32xf32>) -> tensor<7x48xf32> loc("s")
   return %s : tensor<7x48xf32>
 }
+
+// -----
+
+// Integers stay.
+// CHECK-LABEL: func.func @integers
+// CHECK-NOT: "top.MatMul"
+// CHECK: "top.Reduce"
+func.func @integers(%a: tensor<64x1x32xsi32>, %b: tensor<1x48x32xsi32>) -> tensor<64x48xsi32> {
+  %x = "top.Input"(%a) : (tensor<64x1x32xsi32>) -> tensor<64x1x32xsi32> loc("x")
+  %y = "top.Input"(%b) : (tensor<1x48x32xsi32>) -> tensor<1x48x32xsi32> loc("y")
+  %p = "top.Mul"(%x, %y) : (tensor<64x1x32xsi32>, tensor<1x48x32xsi32>) -> tensor<64x48x32xsi32> loc("p")
+  %s = "top.Reduce"(%p) {axes = [2], keepdims = false, mode = "ReduceSum"} : (tensor<64x48x32xsi32>) -> tensor<64x48xsi32> loc("s")
+  return %s : tensor<64x48xsi32>
+}
