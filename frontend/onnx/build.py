@@ -393,7 +393,5 @@ def _constant(node: Node) -> Array:
 SAME_AS_INPUT = frozenset({"GroupNormalization"})
 """Ops ONNX infers no shape for although it is that of the input."""
 
-FREE = frozenset(
-    ["Constant", "ConstantOfShape", "Dropout", "EyeLike", "Identity", "If", "Shape", "Size"],
-)
+FREE = {"Constant", "ConstantOfShape", "Dropout", "EyeLike", "Identity", "If", "Shape", "Size"}
 """Ops that disappear here and so need no conversion."""

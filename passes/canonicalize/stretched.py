@@ -7,6 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
+from xdsl_tpu.dialects.interfaces.layout_rules import aligned
 from xdsl_tpu.dialects.names import name_loc
 from xdsl_tpu.passes.canonicalize.common import reshape
 from xdsl_tpu.passes.constants import is_known, known_values, make_weight
@@ -41,7 +42,7 @@ class WidenStretched(RewritePattern):
         if len(result) <= MOST_KEPT:
             return
         for place, (value, other) in enumerate((op.inputs, tuple(reversed(op.inputs)))):
-            first = _first_of_row(_aligned(other, len(result)), result)
+            first = _first_of_row(aligned(shape_of(other), len(result)), result)
             if shape_of(value) != result or first is None:
                 continue
             if is_weight(value) or (is_weight(other) and not is_known(other)):
@@ -59,11 +60,6 @@ class WidenStretched(RewritePattern):
             back = reshape(op.location, rows.output, result)
             rewriter.replace(op, [*before, seen, rows, back])
             return
-
-
-def _aligned(value: SSAValue, rank: int) -> tuple[int, ...]:
-    shape = shape_of(value)
-    return (1,) * (rank - len(shape)) + shape
 
 
 def _first_of_row(stretched: tuple[int, ...], result: tuple[int, ...]) -> int | None:
@@ -84,7 +80,7 @@ def _first_of_row(stretched: tuple[int, ...], result: tuple[int, ...]) -> int | 
 def _written_out(op: Operation, value: SSAValue, first: int) -> tuple[list[Operation], SSAValue]:
     """Ops that make an operand's rows, and these."""
     result = shape_of(op.results[0])
-    shape = _aligned(value, len(result))
+    shape = aligned(shape_of(value), len(result))
     outer, row = shape[:first], prod(result[first:])
     name = derived_name(op, "_r_stretched")
     if is_known(value):

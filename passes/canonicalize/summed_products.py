@@ -11,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.integers import is_integer_tensor
+from xdsl_tpu.dialects.interfaces.layout_rules import aligned
 from xdsl_tpu.dialects.interfaces.shape import Shape
 from xdsl_tpu.passes.canonicalize.common import has_relu, reshape
 from xdsl_tpu.passes.graph import (
@@ -72,11 +73,12 @@ class _Matrices:
         """None where that is no product of matrices, or of very small ones."""
         shape = shape_of(product.output)
         x, y = (_behind_tile(value, shape) for value in product.inputs)
+        given = [aligned(shape_of(value), len(shape)) for value in (x, y)]
         reduced = {axis % len(shape) for axis in ints(op.axes)}
         places: dict[tuple[bool, bool, bool], list[int]] = {}
         for axis, size in enumerate(shape):
             if size > 1:
-                of_x, of_y = (_aligned(value, shape)[axis] == size for value in (x, y))
+                of_x, of_y = (one[axis] == size for one in given)
                 places.setdefault((of_x, of_y, axis in reduced), []).append(axis)
         batch, inner = places.pop((True, True, False), []), places.pop((True, True, True), [])
         rows, columns = places.pop((True, False, False), []), places.pop((False, True, False), [])
@@ -144,13 +146,9 @@ def _behind_tile(value: SSAValue, shape: Shape) -> SSAValue:
     tile = sole_producer(value, top.TileOp)
     if tile is None or not has_shapes(tile.input) or len(shape_of(tile.input)) > len(shape):
         return value
-    pairs = zip(_aligned(tile.input, shape), _aligned(value, shape), strict=True)
+    before, behind = (aligned(shape_of(one), len(shape)) for one in (tile.input, value))
+    pairs = zip(before, behind, strict=True)
     return tile.input if all(old in (1, new) for old, new in pairs) else value
-
-
-def _aligned(value: SSAValue, shape: Shape) -> Shape:
-    own = shape_of(value)
-    return (1,) * (len(shape) - len(own)) + own
 
 
 def _size(shape: Shape, axes: Sequence[int]) -> int:
