@@ -99,7 +99,9 @@ class _Sum:
     def _boxes(self, joined: top.ConcatOp) -> bool:
         """Scores of which one box is a sum of its own, and all others are as they were."""
         makers = makers_of(joined)
-        boxes = origins_of(joined, makers) or []
+        boxes = origins_of(joined, makers) if len(shape_of(joined.output)) > 2 else None
+        if boxes is None:
+            return False
         sums = [box for box in boxes if _is_sum(box)]
         rest = {box.source for box in boxes if box not in sums}
         if len(sums) != 1 or len(rest) != 1:
@@ -112,6 +114,8 @@ class _Sum:
         if shape_of(scores) != shape_of(joined.output) or not as_it_was:
             return False
         if shape_of(box.source) != box.sizes or box.sizes[:-2] != tuple(batch):
+            return False
+        if not _keeps_axes(box):
             return False
         self.box = _Box(box.sizes[-2], box.sizes[-1], before=(box.at[-2], box.at[-1]))
         self.whole = scores
@@ -155,7 +159,12 @@ def _is_sum(box: Origin) -> bool:
 
 def _is_in_place(box: Origin) -> bool:
     """Whether a box is at the place where it is in its source."""
-    return box.at == box.first and all(axis in (None, k) for k, axis in enumerate(box.axes))
+    return box.at == box.first and _keeps_axes(box)
+
+
+def _keeps_axes(box: Origin) -> bool:
+    """Whether no dimensions change places between a box and its source."""
+    return all(axis in (None, k) for k, axis in enumerate(box.axes))
 
 
 def _stretched_parts(value: SSAValue) -> Sequence[SSAValue]:

@@ -94,6 +94,23 @@ def test_positions_of_pixels_behind_a_class_token(at: tuple[int, int]) -> None:
     assert shares.input == scores.output
 
 
+def test_a_sum_that_is_turned_stays() -> None:
+    """As many queries as keys: their places cannot be told by sizes."""
+    net = Net()
+    q, k = net.input("q", HEADS, KEYS + 1, SIZE), net.input("k", HEADS, SIZE, KEYS)
+    scores = net.op(top.MatMulOp, "scores", (q, k, net.none))
+
+    def rows(name: str, first: int, end: int) -> SSAValue:
+        cut = {"offset": [0, first, 0], "ends": [HEADS, end, KEYS], "steps": [1, 1, 1]}
+        return net.op(top.SliceOp, name, (scores, *[net.none] * 3), **cut)
+
+    terms = rows("pixels", 1, KEYS + 1), net.input("term", HEADS, KEYS, 1)
+    turned = net.op(top.PermuteOp, "turned", (net.op(top.AddOp, "sum", terms),), order=[0, 2, 1])
+    whole = net.op(top.ConcatOp, "whole", (rows("above", 0, 1), turned), axis=1)
+    shares = net.op(top.SoftmaxOp, "shares", (whole,), axis=2)
+    assert "Add" in kinds(assert_same_numbers(net.module(shares), "canonicalize"))
+
+
 def test_positions_beside_other_scores_stay() -> None:
     """What lies around the box is not what was there before."""
     net = Net()
