@@ -103,9 +103,9 @@ class LocalGen(Operation):
 
     def of_sum(self, part: Range, size: int) -> Range:
         """What a part of the sum needs of an operand that has `size` elements along it, as many for
-        each that is summed over."""
-        each = size // self.summed()
-        return part[0] * each, part[1] * each
+        each that is summed over, or one for as many."""
+        start, end = (place * size // self.summed() for place in (part[0], sum(part)))
+        return start, end - start
 
     def goes_on_along(self) -> Axis | None:
         """Along what a slice goes on where the one before it ended, when the op is by itself: its

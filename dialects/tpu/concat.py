@@ -20,7 +20,7 @@ from xdsl_tpu.dialects.interfaces.local_gen import Axis, GroupType, axis_number
 from xdsl_tpu.dialects.interfaces.movement import Along, Moved, Movement, Moves, rectangles
 from xdsl_tpu.dialects.interfaces.shape import Shape, ShapeError, ShapeInference, dims
 from xdsl_tpu.dialects.interfaces.shape_rules import axis_of
-from xdsl_tpu.dialects.tpu.local import FLOATS, TakesMargins, as_it_stands
+from xdsl_tpu.dialects.tpu.local import TakesMargins, as_it_stands
 from xdsl_tpu.dialects.tpu.op import LocalOp
 
 
@@ -78,10 +78,8 @@ class ConcatOp(Moves, TakesMargins, LaneView, ShapeInference, LocalOp):
         return axis_of(self.axis.value.data, len(self.shape_of(self.inputs[0])))
 
     def can_be_seen(self) -> bool:
-        # What has a range becomes bytes, which join at odd places and do not change lanes.
-        plain = isinstance(self.output.type.element_type, FLOATS)
         rank = len(self.shape_of(self.inputs[0]))
-        return plain and ((rank > 1 and self._position() == rank - 1) or self._joins_rows())
+        return (rank > 1 and self._position() == rank - 1) or self._joins_rows()
 
     def _joins_rows(self) -> bool:
         """Whether it puts rows of matrices together that lie in no lanes of their own."""

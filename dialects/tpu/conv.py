@@ -207,14 +207,18 @@ class Conv2DOp(AsksLanes, MergesTaps, TakesMargins, LocalWindows, WindowConvOp, 
         """A part of a sum has some of the input's channels, and their part of the filter."""
         if operand > 1 or self.summed() == 1:
             return super().loops(operand)
-        return ("n", "c", "h", "k") if operand else ("n", "k", "h", "w")
+        if not operand:
+            return "n", "k", "h", "w"
+        return ("n", "c", "h", "k") if self.shape_of(self.filter)[-2] == 1 else ("n", "c", "k", "w")
 
     def summed(self) -> int:
-        """Input channels, where they lie one behind the other in the filter."""
+        """Input channels, where they lie one behind the other in the filter: in one row, or, of
+        one that is too wide, some in each of several."""
         kind = stored_type(self.input)
         plain = self.group.value.data == 1 and not any(self.merged_taps()) and self.is_reordered
         channels, taps = self.shape_of(self.input)[1], prod(ints(self.kernel_shape))
-        whole = not channels % SUMMED and self.shape_of(self.filter)[-1] == channels * taps
+        rows, width = self.shape_of(self.filter)[-2:]
+        whole = not channels % SUMMED and rows * width == channels * taps and rows < channels
         return channels if isinstance(kind, AnyFloat) and plain and whole else 1
 
     def channel_weights(self) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ from xdsl_tpu.dialects.interfaces.shape import (
 from xdsl_tpu.dialects.interfaces.shape_rules import Cut, cut
 from xdsl_tpu.dialects.tpu.enums import PaddingMode
 from xdsl_tpu.dialects.tpu.kinds import AFFINE_MAP, PADDING_MODE
-from xdsl_tpu.dialects.tpu.local import FLOATS, MAX_CHANNELS, stored_type
+from xdsl_tpu.dialects.tpu.local import MAX_CHANNELS
 from xdsl_tpu.dialects.tpu.op import RANKED_OR_NONE, LocalOp, SameShape, TpuOp
 from xdsl_tpu.dialects.traits import InOutSameShape
 
@@ -273,8 +273,6 @@ class PadOp(Moves, LocalOp):
         paddings = ints(self.paddings)
         if self.movement() is None or any((paddings[1], paddings[rank + 1])):
             return "it does not only put known sizes around images, rows and columns"
-        if not isinstance(stored_type(self.input), FLOATS):
-            return "borders of elements that are not floats are made in global memory"
         return None
 
     def may_split(self, axis: Axis, kind: GroupType) -> bool:

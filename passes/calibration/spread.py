@@ -54,6 +54,9 @@ FORWARD = (
 )
 """Ops whose result is quantised as their first operand."""
 
+RESCALES = (top.AddOp, top.ConvOp, top.DeconvOp, top.MatMulOp, top.MulOp, top.SubOp)
+"""Ops that bring exact numbers to the scale of their result, whichever that is."""
+
 UNSIGNED_SHARE = 0.1
 """How far below zero a range is taken to reach, in parts of its maximum, when only its sign is
 known to be needed."""
@@ -91,6 +94,7 @@ def spread_calibration(
     _each(_of(reversed(ops), BACKWARD), _backward)
     _forward(_of(ops, (*FORWARD, top.MulConstOp)))
     _each(_of(ops, KEEP_SIGN), _keep_sign)
+    _each(_of(ops, (top.ConcatOp,)), _backward_to_makers)
 
 
 def _of(ops: Iterable[Operation], kinds: tuple[type[Operation], ...]) -> list[Operation]:
@@ -221,6 +225,20 @@ def _backward_to_all(op: Operation) -> None:
         return
     for place in range(len(op.operands)):
         set_range(op.operands[place], result)
+
+
+def _backward_to_makers(op: Operation) -> None:
+    """What is made for a Concat alone by ops that bring it to some scale in any case gets that of
+    the result, also where another operand cannot: it would be brought to it in the Concat."""
+    result = range_of(op.results[0])
+    if result is None:
+        return
+    for value in op.operands:
+        source = range_of(value) if isinstance(value.owner, RESCALES) else None
+        if source is None or not value.has_one_use():
+            continue
+        if result.min <= source.min and source.max <= result.max:
+            set_range(value, result)
 
 
 def _is_used_by(value: SSAValue, op: Operation) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import top, tpu
@@ -55,7 +55,7 @@ def _conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
         with_bias = not is_none(op.bias)
         return build(op, ctx, tpu.Conv2DOp, operands, ctx.element, with_bias=with_bias)
     do = Steps(op, ctx)
-    convolution = _Convolution(do, op.group.value.data)
+    convolution = Convolution(do, op.group.value.data, ctx.element)
     if is_weight(op.filter) and is_known:
         return [convolution.emit(_data(op, ctx), _filter(do, op), op.bias, windows)]
     return [convolution.emit_computed(_data(op, ctx), op.filter, op.bias, windows)]
@@ -83,17 +83,17 @@ def _deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue]:
     """
     assert isinstance(op, top.DeconvOp)
     do, windows = Steps(op, ctx), windows_of(op)
+    convolution = Convolution(do, op.group.value.data, ctx.element)
     weights = np.flip(_filter(do, op), tuple(range(2, 2 + len(windows))))
-    group = op.group.value.data
     inserted, gaps = inserting(op)
     x = _data(op, ctx)
-    plane = group == 1 and len(windows) > 1 and any(gaps)
+    plane = op.group.value.data == 1 and len(windows) > 1 and any(gaps)
     if plane and can_insert(inserted[-2:], gaps[-2:]):
         filters = np.ascontiguousarray(weights)
-        return [_Convolution(do, group).emit_spread(x, filters, op.bias, inserted, gaps)]
+        return [convolution.emit_spread(x, filters, op.bias, inserted, gaps)]
     x = _spread(do, x, [w.stride for w in windows])
     turned = [replace(w, after=w.after - gap) for w, gap in zip(inserted, gaps, strict=True)]
-    return [_Convolution(do, group).emit(x, np.ascontiguousarray(weights), op.bias, turned)]
+    return [convolution.emit(x, np.ascontiguousarray(weights), op.bias, turned)]
 
 
 def inserting(op: "top.DeconvOp") -> tuple[list[Window], list[int]]:
@@ -128,7 +128,7 @@ def _spread(do: Steps, x: SSAValue, strides: Sequence[int]) -> SSAValue:
     padded = [n for size, stride in zip(shape[2:], strides, strict=True) for n in (size, stride)]
     x = do.reshaped("apart", x, (*shape[:2], *apart), element)
     after = [0, 0, *(n for stride in strides for n in (0, stride - 1))]
-    x = _padded(do, "zeros", x, [0] * len(after), after, (*shape[:2], *padded))
+    x = _padded(do, "zeros", x, element, ([0] * len(after), after), (*shape[:2], *padded))
     sizes = (size * stride for size, stride in zip(shape[2:], strides, strict=True))
     return do.reshaped("spread", x, (*shape[:2], *sizes), element)
 
@@ -137,19 +137,20 @@ def _padded(
     do: Steps,
     label: str,
     x: SSAValue,
-    before: Sequence[int],
-    after: Sequence[int],
+    element: Attribute,
+    ends: Sequence[Sequence[int]],
     shape: Sequence[int],
 ) -> SSAValue:
-    none = [do.ctx.none()] * 4
-    paddings = [*before, *after]
-    return do.step(label, tpu.PadOp, [x, *none], shape, do.ctx.element, paddings=paddings, val=0.0)
+    """x with so many zeros before and behind it along every dimension."""
+    none, paddings = [do.ctx.none()] * 4, [n for end in ends for n in end]
+    return do.step(label, tpu.PadOp, [x, *none], shape, element, paddings=paddings, val=0.0)
 
 
 def _sliced(
     do: Steps,
     label: str,
     x: SSAValue,
+    element: Attribute,
     offsets: Sequence[int],
     steps: Sequence[int],
     shape: Sequence[int],
@@ -157,7 +158,7 @@ def _sliced(
     ends = [o + (n - 1) * s + 1 for o, n, s in zip(offsets, shape, steps, strict=True)]
     none = [do.ctx.none()] * 4
     options = {"offset": list(offsets), "ends": ends, "steps": list(steps)}
-    return do.step(label, tpu.SliceOp, [x, *none], shape, do.ctx.element, **options)
+    return do.step(label, tpu.SliceOp, [x, *none], shape, element, **options)
 
 
 def _is_padded_far(window: Window) -> bool:
@@ -167,11 +168,26 @@ def _is_padded_far(window: Window) -> bool:
 
 
 @dataclass(frozen=True)
-class _Convolution:
-    """A convolution over one to three dimensions, as Conv2D."""
+class Convolution:
+    """A convolution over one to three dimensions, as Conv2D, whose padding and taps may be farther
+    than a command can say; `given` are the elements that it slides over."""
 
     do: Steps
     group: int
+    given: Attribute
+
+    @property
+    def made(self) -> Attribute:
+        """The elements of the result, where it is still to be given its shape."""
+        return self.do.ctx.element
+
+    def filter(self, weights: Array) -> SSAValue:
+        """A weight that holds a filter."""
+        return self.do.weight("filter", weights, self.do.ctx.element)
+
+    def options(self) -> dict[str, Any]:
+        """What a Conv2D says besides its windows."""
+        return {}
 
     def emit(
         self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]
@@ -189,10 +205,10 @@ class _Convolution:
         x, windows = self._within_reach(x, windows)
         if len(windows) == 2:
             return self._conv2d(x, weights, bias, windows, "")
-        element, column = self.do.ctx.element, NO_WINDOW
-        x = self.do.reshaped("image", x, (*shape_of(x), 1), element)
-        y = self._conv2d(x, weights[..., None], bias, [*windows, column], "convolved")
-        return self.do.last(tpu.ReshapeOp, [y], element, shape=list(shape_of(y)[:-1]))
+        x = self.do.reshaped("image", x, (*shape_of(x), 1), self.given)
+        y = self._conv2d(x, weights[..., None], bias, [*windows, NO_WINDOW], "convolved")
+        shape = list(shape_of(y)[:-1])
+        return self.do.last(tpu.ReshapeOp, [y], self.do.ctx.element, shape=shape)
 
     def emit_spread(
         self,
@@ -232,9 +248,11 @@ class _Convolution:
     ) -> SSAValue:
         """Over a line in rows of its elements; `along` says which dimension is the line."""
         weights = weights.reshape(*weights.shape[:2], line.window.kernel, 1)
-        y = in_rows(
-            self.do, x, line, lambda x, inner: self._conv2d(x, weights, bias, inner, "convolved")
-        )
+
+        def convolve(x: SSAValue, inner: Sequence[Window]) -> SSAValue:
+            return self._conv2d(x, weights, bias, inner, "convolved")
+
+        y = in_rows(self.do, x, self.given, line, convolve)
         n, channels, places, _ = shape_of(y)
         shape = [n, channels, *(places if whole else 1 for whole in along)]
         return self.do.last(tpu.ReshapeOp, [y], self.do.ctx.element, shape=shape)
@@ -243,21 +261,22 @@ class _Convolution:
         self, x: SSAValue, weights: Array, bias: SSAValue, windows: Sequence[Window]
     ) -> SSAValue:
         """Over images of the elements that are taps of each other."""
-        do, element, rank = self.do, self.do.ctx.element, len(windows)
-        windows = list(windows)
+        do, rank, windows = self.do, len(windows), list(windows)
         for index, window in enumerate(windows):
             if window.is_far:
                 x, windows[index] = self._fitted(x, windows, index, padding_of_images(window))
             elif _is_padded_far(window):
                 x, windows[index] = self._fitted(x, windows, index)
         if rank == 1:
-            x = do.reshaped("image", x, (*shape_of(x), 1), element)
+            x = do.reshaped("image", x, (*shape_of(x), 1), self.given)
             weights, windows = weights[..., None], [*windows, NO_WINDOW]
-        y = phased(
-            do, x, windows, lambda x, inner: self._conv2d(x, weights, bias, inner, "convolved")
-        )
+
+        def convolve(x: SSAValue, inner: Sequence[Window]) -> SSAValue:
+            return self._conv2d(x, weights, bias, inner, "convolved")
+
+        y = phased(do, x, self.given, windows, convolve)
         shape = shape_of(y)[: 2 + rank]
-        return do.last(tpu.ReshapeOp, [y], element, shape=list(shape))
+        return do.last(tpu.ReshapeOp, [y], do.ctx.element, shape=list(shape))
 
     def _fitted(
         self, x: SSAValue, windows: Sequence[Window], index: int, left: tuple[int, int] = (0, 0)
@@ -270,12 +289,12 @@ class _Convolution:
         if any(cut):
             shape[axis] -= sum(cut)
             offsets = [cut[0] if a == axis else 0 for a in range(rank)]
-            x = _sliced(do, f"cut{index}", x, offsets, [1] * rank, shape)
+            x = _sliced(do, f"cut{index}", x, self.given, offsets, [1] * rank, shape)
         more = (max(0, window.before - left[0]), max(0, window.after - left[1]))
         if any(more):
             shape[axis] += sum(more)
             ends = [[n if a == axis else 0 for a in range(rank)] for n in more]
-            x = _padded(do, f"padded{index}", x, ends[0], ends[1], shape)
+            x = _padded(do, f"padded{index}", x, self.given, ends, shape)
         return x, replace(window, before=left[0], after=left[1])
 
     def _within_reach(
@@ -308,7 +327,7 @@ class _Convolution:
         seen = [(n - 1) * step + 1 for n, step in zip(sizes[2:], steps, strict=True)]
         places = [w.positions(n) for w, n in zip(windows, seen, strict=True)]
         if not isinstance(weights, SSAValue):
-            weights = do.weight("filter", weights, do.ctx.element)
+            weights = self.filter(weights)
         shape = (sizes[0], shape_of(weights)[0], *places)
         operands = (x, weights, bias)
         options: dict[str, Any] = {
@@ -323,8 +342,9 @@ class _Convolution:
             options["inserts"] = list(gaps)
         if is_last:
             options |= {"do_relu": op.do_relu, "relu_limit": op.relu_limit}
+        options |= self.options()
         if label:
-            return do.step(label, tpu.Conv2DOp, operands, shape, do.ctx.element, **options)
+            return do.step(label, tpu.Conv2DOp, operands, shape, self.made, **options)
         return do.last(tpu.Conv2DOp, operands, do.ctx.element, **options)
 
     def _volume(
@@ -368,6 +388,7 @@ class _Convolution:
                 do,
                 f"plane{tap}",
                 x,
+                element,
                 [0, tap * over.dilation, 0, 0, 0],
                 [1, over.stride, 1, 1, 1],
                 part,

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tpu.backend.isa.common import LIMITS
 from xdsl_tpu.dialects import tpu
 from xdsl_tpu.passes.lowering.steps import Array, Steps
-from xdsl_tpu.passes.tensors import shape_of
+from xdsl_tpu.passes.tensors import element_of, shape_of
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,15 @@ def _is_wide(window: Window) -> bool:
 
 
 def in_rows(
-    do: Steps, x: SSAValue, line: Line, convolve: Callable[[SSAValue, list[Window]], SSAValue]
+    do: Steps,
+    x: SSAValue,
+    element: Attribute,
+    line: Line,
+    convolve: Callable[[SSAValue, list[Window]], SSAValue],
 ) -> SSAValue:
-    """`convolve` on (N, C, rows, columns) of a line (N, C, spatial): (N, OC, places, 1)."""
-    element, (n, c, *spatial) = do.ctx.element, shape_of(x)
+    """`convolve` on (N, C, rows, columns) of a line (N, C, spatial) of `element`:
+    (N, OC, places, 1)."""
+    n, c, *spatial = shape_of(x)
     none, size, window, columns = [do.ctx.none()] * 4, prod(spatial), line.window, line.columns
     rows = -(-size // columns)
     if rows * columns > size:
@@ -135,7 +140,7 @@ def in_rows(
         dilation=window.dilation // columns,
     )
     y = convolve(x, [inner, NO_WINDOW])
-    _, channels, high, _ = shape_of(y)
+    element, (_, channels, high, _) = element_of(y), shape_of(y)
     y = do.reshaped("places", y, (n, channels, high * columns, 1), element)
     part = [n, channels, window.positions(size), 1]
     if part[2] == high * columns:
@@ -175,10 +180,11 @@ class _Phases:
 def phased(
     do: Steps,
     x: SSAValue,
+    element: Attribute,
     windows: Sequence[Window],
     convolve: Callable[[SSAValue, list[Window]], SSAValue],
 ) -> SSAValue:
-    """`convolve` on images of every p-th row and column, put together again.
+    """`convolve` on images of every p-th row and column of `element`, put together again.
 
     Along far windows `x` (N, C, spatial) has all padding written out that is not its images'.
     """
@@ -189,7 +195,7 @@ def phased(
         count = images_of(window)
         places = window.positions(shape_of(x)[2 + index])
         apart.append(_Phases(2 + index, count, window.stride, places))
-        x = _taken_apart(do, x, apart[-1])
+        x = _taken_apart(do, x, element, apart[-1])
         inner[index] = replace(
             window,
             stride=1,
@@ -203,9 +209,9 @@ def phased(
     return y
 
 
-def _taken_apart(do: Steps, x: SSAValue, phases: _Phases) -> SSAValue:
+def _taken_apart(do: Steps, x: SSAValue, element: Attribute, phases: _Phases) -> SSAValue:
     """(N, .., L, ..) -> (N p, .., L / p, ..), zeros behind the last row."""
-    element, axis, count = do.ctx.element, phases.axis, phases.count
+    axis, count = phases.axis, phases.count
     shape = list(shape_of(x))
     rows = -(-shape[axis] // count)
     if rest := rows * count - shape[axis]:
@@ -226,7 +232,7 @@ def _taken_apart(do: Steps, x: SSAValue, phases: _Phases) -> SSAValue:
 
 def _put_together(do: Steps, y: SSAValue, phases: _Phases) -> SSAValue:
     """(N p, .., L', ..) -> (N, .., positions, ..): every stride-th of L' p places."""
-    element, axis, count = do.ctx.element, phases.axis, phases.count
+    element, axis, count = element_of(y), phases.axis, phases.count
     shape = list(shape_of(y))
     split = [shape[0] // count, count, *shape[1:]]
     y = do.reshaped(f"parts{axis}", y, split, element)

@@ -136,6 +136,14 @@ def test_little_local_memory(kind: str) -> None:
     check(Conv((1, 16, 20, 220), 70, relu=6.0).case(kind), SMALL)
 
 
+@pytest.mark.parametrize("channels", [1024, 960])
+def test_half_of_the_channels_of_a_filter_at_a_time(channels: int) -> None:
+    """A filter whose row is wider than a command names lies in several rows, some channels in
+    each; two of them do not fit in a lane side by side."""
+    conv = Conv((1, channels, 66, 1), 70, kernel=(64, 1), pads=(0, 0, 0, 0), relu=-1.0)
+    assert outcome(conv, "f16").program.tiu
+
+
 def test_a_filter_that_no_lane_holds_is_refused() -> None:
     """Networks have it in halves (`LargeFilter`)."""
     with pytest.raises(TpuError, match=r"tpu\.Conv2D 'y': local memory is too small"):

@@ -332,6 +332,20 @@ def test_blocks_of_pixels(inverse: bool, secs: Secs) -> None:
     run(case, secs=secs)
 
 
+@pytest.mark.parametrize("secs", [Secs(), Secs(h=3), Secs(w=2)], ids=str)
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge"])
+def test_padding(mode: str, secs: Secs) -> None:
+    """Also slices that begin or end in the border, which lies at odd bytes."""
+    case = QuantCase(seed=13)
+    shape, padded = (1, 70, 12, 11), (1, 70, 15, 16)
+    a = conv(case, case.integers("x", shape), "a", (shape, shape), (1, 1))
+    attributes = {"paddings": "[0, 0, 1, 3, 0, 0, 2, 2]", "mode": f"#tpu<Pad_Mode {mode}>"}
+    operands = [a, *["none"] * 4]
+    b = case.op("tpu.Pad", operands, attributes | {"val": "3.0 : f64"}, "b", padded, S8)
+    conv(case, b, "y", (padded, padded), (1, 1))
+    run(case, secs=secs)
+
+
 @pytest.mark.parametrize(("crd", "refused"), [("true", True), ("false", False)])
 def test_bytes_do_not_change_lanes(crd: str, refused: bool) -> None:
     """Channels that a block takes from among others would have to."""

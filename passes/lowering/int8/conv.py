@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tpu.backend.chip import Chip
 from xdsl_tpu.backend.isa.common import LIMITS
@@ -33,7 +34,7 @@ from xdsl_tpu.passes.calibration.steps import (
 from xdsl_tpu.passes.joined_groups import cheapest_join
 from xdsl_tpu.passes.lowering.common import build
 from xdsl_tpu.passes.lowering.context import INT8, LoweringContext
-from xdsl_tpu.passes.lowering.conv import can_insert, inserting, windows_of
+from xdsl_tpu.passes.lowering.conv import Convolution, can_insert, inserting, windows_of
 from xdsl_tpu.passes.lowering.int8.scales import (
     Array,
     least_scale,
@@ -73,9 +74,50 @@ def conv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
         return None
     if len(op.kernel_shape) > 2:
         return None if ctx.asymmetric else volume(op, step, ctx)
-    if _is_far(op, ctx.lanes) or _is_faster_in_f16(op, ctx.chip):
+    if _steps_far(op, ctx.lanes) or _is_faster_in_f16(op, ctx.chip):
         return None
+    if _reaches_far(op):
+        windows = is_depthwise(FilterShape.of(shape_of(op.filter)), op.group.value.data)
+        return None if step.zero_point or windows else _far(op, step, ctx)
     return _in_8_bits(op, numbers_of(op.filter, ctx), step, ctx)
+
+
+@dataclass(frozen=True)
+class _Quantised(Convolution):
+    """A convolution of integers, whose filter and bias are `made`."""
+
+    numbers: "Quantised"
+
+    @property
+    def made(self) -> Attribute:
+        return result_element(self.do.op.results[0])
+
+    def filter(self, weights: Array) -> SSAValue:
+        name = f"{self.do.name}_filter_{self.numbers.suffix}"
+        return new_weight(self.do.ctx, name, weights, self.numbers.element)
+
+    def options(self) -> dict[str, Any]:
+        op, numbers = self.do.op, self.numbers
+        assert isinstance(op, top.ConvOp)
+        scales = {"multiplier": numbers.multipliers, "rshift": numbers.shifts}
+        return {**scales, "do_winograd": False, **unlimited(op)}
+
+
+def _far(op: top.ConvOp, step: Step, ctx: LoweringContext) -> Sequence[SSAValue] | None:
+    """A filter with taps or padding farther than a command can say, as in floats: zeros are
+    written out, and taps that lie apart slide over images of every few rows and columns.
+
+    Not a depthwise one, whose exact sums, four bytes wide, take twice as long as those in F16."""
+    given = quantised(element_of(op.input)) or element_of(op.input)
+    made = quantised_filter(op, numbers_of(op.filter, ctx), step, ctx)
+    if made is None or not isinstance(given, UniformType):
+        return None
+    bias = ctx.none()
+    if made.bias is not None:
+        shaped = made.bias.reshape(1, -1, 1, 1)
+        bias = new_weight(ctx, f"{required_name(op)}_bias_int32", shaped, I32)
+    convolution = _Quantised(Steps(op, ctx), op.group.value.data, given, made)
+    return [convolution.emit(op.input, made.filter, bias, windows_of(op))]
 
 
 def deconv(op: Operation, ctx: LoweringContext) -> Sequence[SSAValue] | None:
@@ -272,16 +314,22 @@ def _is_faster_in_f16(op: top.ConvOp, chip: Chip) -> bool:
     return eight > half
 
 
-def _is_far(op: top.ConvOp, lanes: Lanes) -> bool:
-    """Whether windows are farther apart, or reach farther out, than the 8-bit kernels can take.
+def _reaches_far(op: top.ConvOp) -> bool:
+    """Whether taps are farther apart, or windows reach farther out, than a command can say."""
+    return any(
+        window.is_far or max(window.before, window.after) > LIMITS.padding
+        for window in windows_of(op)
+    )
+
+
+def _steps_far(op: top.ConvOp, lanes: Lanes) -> bool:
+    """Whether windows are farther apart than the 8-bit kernels can take.
 
     Rows that `weight-reorder` will merge need no stride. Columns can be any distance apart when
     their windows lie side by side.
     """
-    strides, kernel, pads = ints(op.strides), ints(op.kernel_shape), ints(op.pads)
+    strides, kernel = ints(op.strides), ints(op.kernel_shape)
     dilations = () if op.dilations is None else ints(op.dilations)
-    if max(pads, default=0) > LIMITS.padding or max(dilations, default=1) > LIMITS.dilation:
-        return True
     if max(strides) <= LIMITS.window_stride:
         return False
     dilated = any(step != 1 for step in dilations)

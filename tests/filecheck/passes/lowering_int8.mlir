@@ -143,11 +143,13 @@ module @fine attributes {module.weight_file = "weights.npz"} {
 
 // -----
 
-// What has no 8-bit form runs in F16, but in F32 where a range is beyond f16; an input that pads
-// more than a command can is convolved in F16.
+// What has no 8-bit form runs in F16, but in F32 where a range is beyond f16; padding that a command
+// cannot say is written out.
 // CHECK-LABEL: module @wide
 // CHECK: "tpu.LayerNorm"({{.*}} -> tensor<1x3x8x8x!quant.calibrated<f32<
-// CHECK: "tpu.Conv2D"({{.*}} -> tensor<1x4x46x46x!quant.calibrated<f16<
+// CHECK: "tpu.Pad"({{.*}}paddings = [0, 0, 20, 0, 0, 0, 20, 0]{{.*}} -> tensor<1x3x48x8x!quant.uniform<i8
+// CHECK-NEXT: "tpu.Pad"({{.*}}paddings = [0, 0, 0, 20, 0, 0, 0, 20]{{.*}} -> tensor<1x3x48x48x!quant.uniform<i8
+// CHECK: "tpu.Conv2D"({{.*}}pads = [0, 0, 0, 0]{{.*}} -> tensor<1x4x46x46x!quant.uniform<i8
 module @wide attributes {module.weight_file = "weights.npz"} {
   func.func @main(%arg0: tensor<1x3x8x8xf32>) -> tensor<1x4x46x46x!quant.calibrated<f32<-9.0:9.0>>> {
     %0 = "top.None"() : () -> none
@@ -214,5 +216,21 @@ module @large_constant {
     %0 = "top.Input"(%arg0) : (tensor<2x8xf32>) -> tensor<2x8x!quant.calibrated<f32<-1.27e-6:1.27e-6>>> loc("x")
     %1 = "top.AddConst"(%0) {const_val = 2.0 : f64} : (tensor<2x8x!quant.calibrated<f32<-1.27e-6:1.27e-6>>>) -> tensor<2x8x!quant.calibrated<f32<-127.0:127.0>>> loc("y")
     return %1 : tensor<2x8x!quant.calibrated<f32<-127.0:127.0>>>
+  }
+}
+
+// -----
+
+// A filter of each channel's own is applied in F16 there: its exact sums are wide.
+// CHECK-LABEL: module @depthwise
+// CHECK: "tpu.Pad"({{.*}} -> tensor<1x4x38x8xf16>
+// CHECK: "tpu.Conv2D"({{.*}} -> tensor<1x4x36x6x!quant.calibrated<f16<
+module @depthwise attributes {module.weight_file = "weights.npz"} {
+  func.func @main(%arg0: tensor<1x4x8x8xf32>) -> tensor<1x4x36x6x!quant.calibrated<f32<-9.0:9.0>>> {
+    %0 = "top.None"() : () -> none
+    %1 = "top.Input"(%arg0) : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8x!quant.calibrated<f32<-4.0:4.0>>> loc("x")
+    %2 = "top.Weight"() : () -> tensor<4x1x3x3xf32> loc("random_4x1x3x3")
+    %3 = "top.Conv"(%1, %2, %0) {group = 4 : i64, kernel_shape = [3, 3], pads = [30, 0, 0, 0], strides = [1, 1]} : (tensor<1x4x8x8x!quant.calibrated<f32<-4.0:4.0>>>, tensor<4x1x3x3xf32>, none) -> tensor<1x4x36x6x!quant.calibrated<f32<-9.0:9.0>>> loc("y")
+    return %3 : tensor<1x4x36x6x!quant.calibrated<f32<-9.0:9.0>>>
   }
 }
