@@ -56,13 +56,16 @@ class _Linear(NamedTuple):
 
 
 class RowsToImage(RewritePattern):
-    """Reshape(Permute(MatMul(x, W))) -> Conv(Reshape(Permute(x))), when no more is permuted.
+    """Reshape(Permute(GELU(MatMul(x, W)))) -> GELU(Conv(Reshape(Permute(x)))).
 
         MatMul   1x4096x32 @ 32x128                  Permute  1x4096x32 -> 1x32x4096
-        Permute  1x4096x128 -> 1x128x4096     ->     Reshape  1x32x64x64
-        Reshape  1x128x64x64                         Conv     1x128x64x64 {kernel = [1, 1]}
+        GELU     1x4096x128                          Reshape  1x32x64x64
+        Permute  1x4096x128 -> 1x128x4096     ->     Conv     1x128x64x64 {kernel = [1, 1]}
+        Reshape  1x128x64x64                         GELU     1x128x64x64
 
-    A convolution that reads the image then finds it in the layout it was made in.
+    A convolution that reads the image then finds it in the layout it was made in. There may be any
+    op on each element or none behind the product, which has no fewer columns than it sums over, so
+    that no more is permuted.
     """
 
     @op_type_rewrite_pattern
@@ -70,7 +73,8 @@ class RowsToImage(RewritePattern):
         permute = sole_producer(op.input, top.PermuteOp)
         if permute is None or ints(permute.order) != _TURNED or not has_shapes(op.output):
             return
-        product = sole_producer(permute.input, top.MatMulOp)
+        function, value = _function(permute.input)
+        product = sole_producer(value, top.MatMulOp)
         linear = None if product is None else _linear(product)
         if product is None or linear is None:
             return
@@ -81,9 +85,18 @@ class RowsToImage(RewritePattern):
             return
         turned = _permuted(derived_name(op, "_r_turned"), product.input)
         image = reshape(derived_name(op, "_r_image"), turned.output, (batch, depth, *target[2:]))
-        conv = _pointwise(product, linear, image.output, op.output.type, op.location, rewriter)
-        rewriter.replace(op, [turned, image, *conv])
+        made: list[Operation] = [turned, image]
+        if function is None:
+            made += _pointwise(product, linear, image.output, op.output.type, op.location, rewriter)
+        else:
+            kind = tensor_like(value, target)
+            name = name_loc(derived_name(product, "_r_image"))
+            made += _pointwise(product, linear, image.output, kind, name, rewriter)
+            made.append(_on_image(function, made[-1].results[0], op.output.type, op.location))
+        rewriter.replace(op, made)
         rewriter.erase(permute)
+        if function is not None:
+            rewriter.erase(function)
         rewriter.erase(product)
 
 
@@ -118,14 +131,9 @@ class ImageToRows(RewritePattern):
             return
         image, made = flat.input, list[Operation]()
         if function is not None:
-            made.append(
-                rebuilt(
-                    function,
-                    operands=(image, *function.operands[1:]),
-                    result_types=[tensor_like(function.results[0], source)],
-                    location=name_loc(derived_name(function, "_r_image")),
-                )
-            )
+            kind = tensor_like(function.results[0], source)
+            name = name_loc(derived_name(function, "_r_image"))
+            made.append(_on_image(function, image, kind, name))
             image = made[0].results[0]
         batch, _, pixels = shape_of(flat.output)
         wanted = tensor_like(op.output, (batch, width, *source[2:]))
@@ -203,6 +211,14 @@ def _function(value: SSAValue) -> tuple[Operation | None, SSAValue]:
     if isinstance(op, _EACH_ELEMENT) and value.has_one_use():
         return op, op.operands[0]
     return None, value
+
+
+def _on_image(
+    function: Operation, image: SSAValue, kind: Attribute, name: LocationAttr
+) -> Operation:
+    """An op on each element, of an image in place of its pixels."""
+    operands = (image, *function.operands[1:])
+    return rebuilt(function, operands=operands, result_types=[kind], location=name)
 
 
 def _permuted(name: str | LocationAttr, value: SSAValue) -> top.PermuteOp:

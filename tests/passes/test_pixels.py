@@ -27,15 +27,29 @@ def to_rows(net: Net, x: SSAValue, name: str, channels: int) -> SSAValue:
 
 
 @pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("function", [None, top.GELUOp, top.SiLUOp])
 @pytest.mark.parametrize(("width", "moves"), [(8, True), (5, True), (4, False)])
-def test_rows_become_an_image_before_the_product(bias: bool, width: int, moves: bool) -> None:
+def test_rows_become_an_image_before_the_product(
+    bias: bool, function: type[top.GELUOp] | type[top.SiLUOp] | None, width: int, moves: bool
+) -> None:
     """5 numbers of a pixel are permuted rather than 8, or than 5."""
     net = Net()
     y = linear(net, net.input("x", N, H * W, 5), "y", 5, width, bias)
+    if function is not None:
+        y = net.op(function, "g", (y,))
     y = net.op(top.ReluOp, "z", (to_image(net, y, "image", width),))
     after = kinds(assert_same_numbers(net.module(y), OPTIMIZE))
-    conv = ["Permute", "Reshape", "Conv", "Relu"]
-    assert after == (conv if moves else ["MatMul", "Permute", "Reshape", "Relu"])
+    middle = [] if function is None else [function.name.removeprefix("top.")]
+    conv = ["Permute", "Reshape", "Conv", *middle, "Relu"]
+    assert after == (conv if moves else ["MatMul", *middle, "Permute", "Reshape", "Relu"])
+
+
+def test_a_function_that_others_read_stays_with_the_rows() -> None:
+    net = Net()
+    y = linear(net, net.input("x", N, H * W, 5), "y", 5, 8, True)
+    g = net.op(top.GELUOp, "g", (y,))
+    after = assert_same_numbers(net.module(to_image(net, g, "image", 8), g), OPTIMIZE)
+    assert not ops_of(after, top.ConvOp)
 
 
 @pytest.mark.parametrize("function", [None, top.GELUOp, top.SiLUOp])

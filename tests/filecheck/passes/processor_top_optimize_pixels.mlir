@@ -22,6 +22,28 @@ func.func @rows_to_image(%arg_x: tensor<2x6x4xf32>) -> tensor<*xf32> {
 
 // -----
 
+// What is between product and permute goes along.
+func.func @function_to_image(%arg_x: tensor<2x6x4xf32>) -> tensor<*xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<4x8xf32> loc("random_4x8")
+  %m = "top.MatMul"(%x, %w, %none) : (tensor<2x6x4xf32>, tensor<4x8xf32>, none) -> tensor<*xf32> loc("m")
+  %g = "top.GELU"(%m) : (tensor<*xf32>) -> tensor<*xf32> loc("g")
+  %p = "top.Permute"(%g) {order = [0, 2, 1]} : (tensor<*xf32>) -> tensor<*xf32> loc("p")
+  %y = "top.Reshape"(%p) {shape = [2, 8, 2, 3]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @function_to_image
+// CHECK: %[[P:.*]] = "top.Permute"{{.*}}order = [0, 2, 1]{{.*}}-> tensor<2x4x6xf32>
+// CHECK-NEXT: %[[I:.*]] = "top.Reshape"(%[[P]]){{.*}}-> tensor<2x4x2x3xf32>
+// CHECK-NEXT: "top.Weight"
+// CHECK-NEXT: %[[C:.*]] = "top.Conv"(%[[I]], {{.*}}-> tensor<2x8x2x3xf32>
+// CHECK-NEXT: %[[G:.*]] = "top.GELU"(%[[C]]){{.*}}-> tensor<2x8x2x3xf32>
+// CHECK-NEXT: return %[[G]]
+
+// -----
+
 // Here fewer are permuted behind the product.
 func.func @fewer_behind(%arg_x: tensor<2x6x8xf32>) -> tensor<*xf32> {
   %none = "top.None"() : () -> none
