@@ -35,6 +35,7 @@ from xdsl_tpu.passes.canonicalize import (
     gathered_lines,
     indexed_rows,
     inserted_zeros,
+    known_masks,
     left_weight,
     masked_bias,
     matmul,
@@ -46,6 +47,7 @@ from xdsl_tpu.passes.canonicalize import (
     overwritten,
     pad,
     patch_merging,
+    patch_products,
     permute,
     plane_pool,
     pointwise,
@@ -105,6 +107,7 @@ PATTERNS: PatternTable = {
         concat.ConcatOfConcats(),
         overwritten.WriteBoxesOnce(),
         recurrence.RollConcat(),
+        rotary.RotatedParts(),
     ),
     top.ConvOp: (
         pad.PadIntoWindow(),
@@ -130,8 +133,10 @@ PATTERNS: PatternTable = {
     top.GroupNormOp: (norm.AlignGroupNormWeights(),),
     top.InstanceNormOp: (norm.InstanceNormToGroupNorm(),),
     top.InterpOp: (resize.RemoveInterp(), resize.InterpToUpsample()),
-    top.LayerNormOp: (norm.AlignLayerNormWeights(),),
+    top.LayerNormOp: (norm.AlignLayerNormWeights(), norm.RowsOfGroups()),
+    top.MaskedFillOp: (known_masks.KnownFill(),),
     top.MatMulOp: (
+        patch_products.PatchesToConv(),
         matmul_permute_split.MatmulWithPermuteAndSplit(),
         matmul.MatMulWithBias(),
         matmul.MatMulWithEqualBias(),
@@ -191,12 +196,14 @@ PATTERNS: PatternTable = {
         weighted_taps.WeightedTaps(),
         modulated.LengthsOfFilter(),
         reduce.ReduceToReshape(),
+        reduce.KeepReducedDims(),
         reduce.TopReduceTranspose(),
         reduce.MergeReduces(),
         reduce.ReduceBeforeView(),
         pooled_rows.PooledRows(),
         reduce.ReduceToPool(),
     ),
+    top.RMSNormOp: (row_norm.CenteredRows(),),
     top.ReluOp: (relu.FuseRelu(), relu.MoveReluBeforeConcat()),
     top.ReshapeOp: (
         reshape.TopReshapeFuse(),
@@ -229,7 +236,11 @@ PATTERNS: PatternTable = {
     top.SoftmaxOp: (positions.PositionsIntoProduct(),),
     top.SplitOp: (split.SplitToSlice(),),
     top.SqrtOp: (reduce.RootOfSquares(),),
-    top.SqueezeOp: (squeeze.CancelSqueezes(), squeeze.RemoveSqueeze()),
+    top.SqueezeOp: (
+        squeeze.CancelSqueezes(),
+        squeeze.RemoveSqueeze(),
+        squeeze.SqueezeBeforePermute(),
+    ),
     top.SubOp: (constant_operand.SubToAddConst(), stretched.WidenStretched()),
     top.SwapDimInnerOp: (swap_dim_inner.TopMultiSwapDimMergeToOne(),),
     top.TileOp: (
@@ -244,7 +255,12 @@ PATTERNS: PatternTable = {
     top.UpsampleOp: (resize.RemoveInterp(),),
     top.ViewOp: (reshape.ViewToReshape(),),
     top.WeightOp: (weight.WeightToConst(),),
-    top.WhereOp: (segment_sums.SegmentSums(), masked_bias.MaskBesideBias()),
+    top.WhereOp: (
+        segment_sums.SegmentSums(),
+        masked_bias.MaskBesideBias(),
+        known_masks.KnownChoice(),
+        known_masks.HiddenScores(),
+    ),
 }
 
 

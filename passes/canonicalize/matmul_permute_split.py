@@ -38,8 +38,9 @@ class MatmulWithPermuteAndSplit(RewritePattern):
       (which then follows each new Permute instead). Nothing else uses what lies between.
     - The Slices take one index each of the same dimension, and together all of them; each is
       only used by the Squeeze of that dimension.
-    - The first Reshape splits the columns in three, of a product of any rank. Rows may get other
-      dimensions (25x14x14x2304 -> 25x196x3x12x64, 3136x288 -> 64x49x3x1x96).
+    - The first Reshape splits the columns in three, or in two, of a product of any rank. Rows may
+      get other dimensions (25x14x14x2304 -> 25x196x3x12x64, 3136x288 -> 64x49x3x1x96). It is one
+      of those of the columns that is split.
     - The dimension that is split moves: otherwise the Slices are where they should be.
     """
 
@@ -176,7 +177,8 @@ def _match(product: top.MatMulOp, first: top.ReshapeOp) -> _SplitChain | None:
     chain = _chain(first)
     if chain is None or not has_shapes(product.output, first.output, chain.value):
         return None
-    if not _splits_columns(shape_of(product.output), shape_of(first.output)):
+    columns = _columns(shape_of(product.output), shape_of(first.output))
+    if columns is None:
         return None
     parts = tuple(_parts(chain.value))
     axes = {part.axis for part in parts}
@@ -190,7 +192,7 @@ def _match(product: top.MatMulOp, first: top.ReshapeOp) -> _SplitChain | None:
             return None
         axis += axis > chain.merged
     found = _SplitChain(chain, parts, axis)
-    if found.source_axis == axis:
+    if found.source_axis == axis or found.source_axis < columns:
         return None
     indices = {part.index for part in parts}
     whole = shape_of(first.output)[found.source_axis]
@@ -229,9 +231,13 @@ def _squeezed_axes(op: top.SqueezeOp) -> tuple[int, ...]:
     return tuple(sorted(axis % rank for axis in ints(op.axes)))
 
 
-def _splits_columns(product: tuple[int, ...], split: tuple[int, ...]) -> bool:
-    """Whether a Reshape splits the columns of a product in three; rows may be seen otherwise."""
-    return len(split) > 3 and len(product) > 1 and prod(split[-3:]) == product[-1]
+def _columns(product: tuple[int, ...], split: tuple[int, ...]) -> int | None:
+    """The first of two or three dimensions that a Reshape splits the columns of a product in; rows
+    may be seen otherwise."""
+    for count in (3, 2):
+        if len(split) > count and len(product) > 1 and prod(split[-count:]) == product[-1]:
+            return len(split) - count
+    return None
 
 
 def _merges_two(op: top.ReshapeOp) -> bool:

@@ -1,12 +1,15 @@
 """Normalisations: weights of the rank that broadcasts, and what is a special case of another."""
 
+from math import prod
+
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
+from xdsl_tpu.dialects.base import is_none
 from xdsl_tpu.passes.constants import number_of, reshaped_weight
-from xdsl_tpu.passes.graph import has_shapes, sole_producer
+from xdsl_tpu.passes.graph import has_shapes, sole_producer, sole_user
 from xdsl_tpu.passes.tensors import shape_of
 
 
@@ -51,6 +54,36 @@ class InstanceNormToGroupNorm(RewritePattern):
             eps=op.eps.value.data,
         )
         rewriter.replace(op, norm)
+
+
+class RowsOfGroups(RewritePattern):
+    """Reshape(LayerNorm(Reshape(x: 1x64x56x56 -> 1x8x25088))) -> GroupNorm(x) {num_groups = 8}.
+
+    Rows of some whole channels each, normalised without weights and seen as the image again.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.LayerNormOp, rewriter: PatternRewriter) -> None:
+        rows, back = sole_producer(op.input, top.ReshapeOp), sole_user(op.output, top.ReshapeOp)
+        if rows is None or back is None or not has_shapes(rows.input, op.input, back.output):
+            return
+        image, shape = shape_of(rows.input), shape_of(op.input)
+        if len(image) < 3 or shape_of(back.output) != image or len(shape) != 3:
+            return
+        if len(ints(op.normalized_shape)) != 1 or not is_none(op.weight) or not is_none(op.bias):
+            return
+        if shape[0] != image[0] or image[1] % shape[1] or prod(image[2:]) == 1:
+            return
+        norm = top.GroupNormOp.make(
+            back.location,
+            (rows.input, op.weight, op.bias),
+            result_types=[back.output.type],
+            num_groups=shape[1],
+            eps=op.eps.value.data,
+        )
+        rewriter.replace(back, norm)
+        rewriter.erase(op)
+        rewriter.erase(rows)
 
 
 class PReluToLeakyRelu(RewritePattern):

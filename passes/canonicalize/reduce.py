@@ -15,6 +15,7 @@ from xdsl_tpu.passes.graph import (
     has_shapes,
     rebuilt,
     sole_producer,
+    sole_user,
     tensor_like,
     without_range,
 )
@@ -67,6 +68,28 @@ class ReduceToPool(RewritePattern):
             keepdims=op.keepdims,
         )
         rewriter.replace(op, pooled)
+
+
+class KeepReducedDims(RewritePattern):
+    """Reshape(Reduce(x: 1x8x64) {axes = [2]}: 1x8): 1x8x1 -> Reduce(x) {axes = [2], keepdims}.
+
+    The dimensions that are lost may come back by an Unsqueeze, too: so a variance is exported.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ReduceOp, rewriter: PatternRewriter) -> None:
+        view = sole_user(op.output, top.ReshapeOp) or sole_user(op.output, top.UnsqueezeOp)
+        if view is None or op.keepdims.value.data or not has_shapes(op.input, view.output):
+            return
+        shape = shape_of(op.input)
+        gone = {axis % len(shape) for axis in ints(op.axes)}
+        kept = tuple(1 if axis in gone else size for axis, size in enumerate(shape))
+        if shape_of(view.output) != kept:
+            return
+        made = rebuilt(op, result_types=[view.output.type], location=view.location)
+        made.attributes["keepdims"] = BOOL.convert(True)
+        rewriter.replace(view, made)
+        rewriter.erase(op)
 
 
 class MergeReduces(RewritePattern):

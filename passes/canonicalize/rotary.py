@@ -10,11 +10,21 @@ from xdsl_tpu.dialects import top
 from xdsl_tpu.passes.canonicalize.common import has_relu, unit_coefficients
 from xdsl_tpu.passes.canonicalize.slice import is_static
 from xdsl_tpu.passes.constants import Floats, make_weight, values_of
-from xdsl_tpu.passes.graph import derived_name, has_shapes, producer, sole_producer, tensor_like
+from xdsl_tpu.passes.graph import (
+    derived_name,
+    has_shapes,
+    producer,
+    sole_producer,
+    sole_user,
+    tensor_like,
+)
 from xdsl_tpu.passes.tensors import shape_of
 
 _SWAP = (0, 2, 1, 3)
 """Heads in front of tokens, or behind them."""
+
+HALVES, PAIRS = "contiguous_halves", "interleaved_pairs"
+"""Which elements of a row are rotated together: those of its halves, or neighbours."""
 
 
 _Angles: TypeAlias = Floats | SSAValue
@@ -74,8 +84,120 @@ class RotaryEmbedding(RewritePattern):
         )
 
 
+class RotatedParts(RewritePattern):
+    """Concat(x1 * cosine - x2 * sine, x2 * cosine + x1 * sine) -> Permute(Rope(Permute(x))).
+
+        Slice   1x8x196x64 -> 1x8x196x32 (first half)          Permute  1x8x196x64 -> 1x196x8x64
+        Slice   1x8x196x64 -> 1x8x196x32 (second half)         Rope     1x196x8x64
+        Mul     by 1x1x196x32  (4 times)                 ->    Permute  1x8x196x64
+        Sub, Add               1x8x196x32
+        Concat                 1x8x196x64
+
+    The parts are the halves of a row, or the even and the odd elements: these are put together
+    along an axis of their own, behind which a Reshape stands. Angles are as `RotaryEmbedding` has
+    them, each twice.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.ConcatOp, rewriter: PatternRewriter) -> None:
+        if len(op.inputs) != 2 or has_relu(op) or not has_shapes(op.output):
+            return
+        root, mode = _joined_rows(op)
+        if root is None:
+            return
+        found = _rotated(op, shape_of(root.results[0]), mode)
+        if found is None:
+            return
+        axis = _token_axis(found)
+        if axis is None:
+            return
+        place = _Place(root, found.x, 0)
+        sine = _table(root, "_sine", found.sine, place, 0.0)
+        cosine = _table(root, "_cosine", found.cosine, place, 1.0)
+        rewriter.replace(root, [sine, cosine, *_rope(place, axis, sine, cosine, mode)])
+
+
+def _joined_rows(op: top.ConcatOp) -> tuple[Operation | None, str]:
+    """The op that gives rows of two parts in rank 4, and how the parts lie in them."""
+    rank = len(shape_of(op.output))
+    axis = op.axis.value.data % rank
+    if (rank, axis) == (4, 3):
+        return op, HALVES
+    flat = sole_user(op.output, top.ReshapeOp)
+    if rank != 5 or axis < 3 or flat is None or not has_shapes(flat.output):
+        return None, HALVES
+    *outer, first, second = shape_of(op.output)
+    if shape_of(flat.output) != (*outer, first * second) or shape_of(op.output)[axis] != 2:
+        return None, HALVES
+    return flat, PAIRS if axis == 4 else HALVES
+
+
+def _rotated(joined: top.ConcatOp, shape: tuple[int, ...], mode: str) -> _Rotation | None:
+    """What is rotated to rows of a shape, by known angles."""
+    first, second = map(_unshaped, joined.inputs)
+    less, more = sole_producer(first, top.SubOp), sole_producer(second, top.AddOp)
+    if less is None or more is None or has_relu(less) or has_relu(more):
+        return None
+    if not unit_coefficients(less) or not unit_coefficients(more):
+        return None
+    if {len(less.inputs), len(more.inputs)} != {2} or bool(less.is_reverse.value.data):
+        return None
+    part = (*shape[:-1], shape[-1] // 2)
+    if not has_shapes(less.output, more.output) or shape[-1] % 2:
+        return None
+    if shape_of(less.output) != part or shape_of(more.output) != part:
+        return None
+    for x1, cosine in _products(less.inputs[0]):
+        x = _whole_of(x1, shape)
+        if x is None or isinstance(cosine, SSAValue) or not _is_half(x1, x, 0, mode):
+            continue
+        for x2, sine in _products(less.inputs[1]):
+            if isinstance(sine, SSAValue) or not _is_half(x2, x, 1, mode):
+                continue
+            for one, other in (more.inputs, tuple(reversed(more.inputs))):
+                if _is_product(one, x, 1, cosine, mode) and _is_product(other, x, 0, sine, mode):
+                    return _Rotation(x, _twice(cosine, mode), _twice(sine, mode), mode)
+    return None
+
+
+def _is_product(value: SSAValue, x: SSAValue, half: int, angles: Floats, mode: str) -> bool:
+    """Whether a value is one half of rows times angles."""
+    return any(
+        not isinstance(factor, SSAValue)
+        and np.array_equal(factor, angles)
+        and _is_half(part, x, half, mode)
+        for part, factor in _products(value)
+    )
+
+
+def _is_half(value: SSAValue, x: SSAValue, half: int, mode: str) -> bool:
+    *outer, size = shape_of(x)
+    size //= 2
+    if shape_of(value) != (*outer, size):
+        return False
+    return _is_part(value, x, *((half * size, 1) if mode == HALVES else (half, 2)))
+
+
+def _whole_of(part: SSAValue, shape: tuple[int, ...]) -> SSAValue | None:
+    """The rows of a shape that a part was cut from."""
+    cut = producer(_unshaped(part), top.SliceOp)
+    value = None if cut is None else cut.input
+    while value is not None and has_shapes(value) and shape_of(value) != shape:
+        owner = value.owner
+        shaped = isinstance(owner, top.UnsqueezeOp | top.SqueezeOp | top.ReshapeOp)
+        value = owner.operands[0] if shaped else None
+    return value if value is not None and has_shapes(value) else None
+
+
+def _twice(angles: Floats, mode: str) -> Floats:
+    """Angles of pairs, for both elements of each."""
+    if mode == PAIRS:
+        return np.repeat(angles, 2, axis=-1)
+    return np.concatenate([angles, angles], axis=-1)
+
+
 def _table(
-    op: top.AddOp, label: str, angles: _Angles, place: _Place, still: float
+    op: Operation, label: str, angles: _Angles, place: _Place, still: float
 ) -> top.WeightOp | top.ReshapeOp:
     """One row of angles for each token, as Rope takes them: [batch, tokens, 1, size]."""
     name = derived_name(op, label)
@@ -171,7 +293,7 @@ def _mode(turned: SSAValue, x: SSAValue) -> str | None:
     joined = producer(turned, top.ConcatOp)
     if joined is not None and joined.axis.value.data % 4 == 3 and len(joined.inputs) == 2:
         halves = (size // 2, 1), (0, 1)
-        return "contiguous_halves" if _are_parts(joined, x, halves) else None
+        return HALVES if _are_parts(joined, x, halves) else None
     flat = producer(turned, top.ReshapeOp)
     joined = None if flat is None else producer(flat.input, top.ConcatOp)
     if joined is None or len(joined.inputs) != 2 or not has_shapes(joined.output):
@@ -181,10 +303,10 @@ def _mode(turned: SSAValue, x: SSAValue) -> str | None:
         return None
     axis = joined.axis.value.data % 5
     if (second, axis) == (2, 4) and _are_parts(joined, x, ((1, 2), (0, 2))):
-        return "interleaved_pairs"
+        return PAIRS
     halves = (size // 2, 1), (0, 1)
     if (first, axis) == (2, 3) and _are_parts(joined, x, halves):
-        return "contiguous_halves"
+        return HALVES
     return None
 
 

@@ -9,13 +9,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.attrs import ints
 from xdsl_tpu.dialects.base import is_none
-from xdsl_tpu.passes.canonicalize.common import has_relu
+from xdsl_tpu.passes.canonicalize.common import has_relu, unit_coefficients
 from xdsl_tpu.passes.constants import is_f32_weight, reshaped_weight
 from xdsl_tpu.passes.graph import (
     derived_name,
     has_shapes,
     is_like,
     none_for,
+    producer,
     rebuilt,
     sole_producer,
     without_range,
@@ -98,6 +99,41 @@ class MulIntoRMSNorm(RewritePattern):
             )
             rewriter.replace(op, [*made, scaled])
             return
+
+
+class CenteredRows(RewritePattern):
+    """RMSNorm(Sub(x, Reduce(x) {ReduceMean})) -> LayerNorm(x).
+
+        Reduce   {ReduceMean, axes = [2]}  1x196x1
+        Sub                                1x196x256    ->    LayerNorm  1x196x256
+        RMSNorm                            1x196x256
+
+    So a LayerNorm is written out with a variance (`x.var(-1)`). A factor of each column is its
+    weight.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: top.RMSNormOp, rewriter: PatternRewriter) -> None:
+        centered = producer(op.input, top.SubOp)
+        if centered is None or has_relu(centered) or not unit_coefficients(centered):
+            return
+        if len(centered.inputs) != 2 or bool(centered.is_reverse.value.data):
+            return
+        x, mean = centered.inputs
+        total = producer(_untiled(mean), top.ReduceOp)
+        if total is None or total.input is not x or total.mode.data != "ReduceMean":
+            return
+        if not _is_of_rows(total) or not has_shapes(op.output) or not is_like(x, op.output):
+            return
+        norm = top.LayerNormOp.make(
+            op.location,
+            (x, op.gamma, none_for(op, rewriter)),
+            result_types=[op.output.type],
+            axis=len(shape_of(x)) - 1,
+            eps=op.eps,
+            normalized_shape=[shape_of(x)[-1]],
+        )
+        rewriter.replace(op, norm)
 
 
 def _replace(op: top.DivOp | top.MulOp, length: _Length, rewriter: PatternRewriter) -> None:

@@ -225,4 +225,7 @@ def _wants_tokens(found: Attention) -> bool:
     while (shape := sole_user(value, tpu.ReshapeOp)) is not None:
         value = shape.output
     after = sole_user(value, tpu.PermuteOp)
-    return after is not None and ints(after.order) == HEADS
+    if after is None:
+        return False
+    # Rows may come first, with the heads of all images beside each other.
+    return ints(after.order) == HEADS or (found.batch == 1 and ints(after.order) == (1, 0, 2))

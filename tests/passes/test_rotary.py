@@ -135,3 +135,44 @@ def test_what_turns_the_other_way_stays() -> None:
     x = net.op(top.AbsOp, "a", (net.input("x", 1, HEADS, TOKENS, SIZE),))
     after = assert_same_numbers(net.module(rotated(net, x, True, TOKENS, 1.5)), CANONICALIZE)
     assert not ops_of(after, top.RopeOp)
+
+
+def halves_rotated(
+    net: Net, x: SSAValue, paired: bool, angles: tuple[SSAValue, SSAValue], turns: bool = True
+) -> SSAValue:
+    """Both parts of each row rotated by themselves, and put together."""
+    cuts = ((0, SIZE, 2), (1, SIZE, 2)) if paired else ((0, SIZE // 2, 1), (SIZE // 2, SIZE, 1))
+    one, two = (part(net, x, name, 3, cut) for name, cut in zip("pq", cuts, strict=True))
+    names = iter("cdef")
+
+    def times(value: SSAValue, number: int) -> SSAValue:
+        return net.op(top.MulOp, next(names), (value, angles[number]))
+
+    less = net.op(top.SubOp, "less", (times(one, 0), times(two, 1)))
+    more = net.op(top.AddOp, "more", (times(one, 1), times(two, 0 if turns else 1)))
+    if not paired:
+        return net.op(top.ConcatOp, "y", (less, more), axis=3)
+    both = [net.op(top.UnsqueezeOp, f"u{i}", (v,), axes=[4]) for i, v in enumerate((less, more))]
+    pairs = net.op(top.ConcatOp, "pairs", both, axis=4)
+    return net.op(top.ReshapeOp, "y", (pairs,), shape=[1, HEADS, TOKENS, SIZE])
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_parts_that_are_rotated_by_themselves(paired: bool) -> None:
+    """As Llama was first written (complex numbers), or GPT-J with halves."""
+    net = Net()
+    x = net.op(top.AbsOp, "a", (net.input("x", 1, HEADS, TOKENS, SIZE),))
+    angles = (net.weight("cos", 1, 1, TOKENS, SIZE // 2), net.weight("sin", TOKENS, SIZE // 2))
+    after = assert_same_numbers(net.module(halves_rotated(net, x, paired, angles)), CANONICALIZE)
+    assert kinds(after) == ["Abs", "Permute", "Rope", "Permute"]
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_parts_that_are_no_rotation_stay(paired: bool) -> None:
+    """Sines where cosines should be; and angles of each head."""
+    for shape, turns in (((TOKENS, SIZE // 2), False), ((HEADS, TOKENS, SIZE // 2), True)):
+        net = Net()
+        x = net.op(top.AbsOp, "a", (net.input("x", 1, HEADS, TOKENS, SIZE),))
+        angles = (net.weight("cos", 1, *shape), net.weight("sin", 1, *shape))
+        module = net.module(halves_rotated(net, x, paired, angles, turns))
+        assert not ops_of(assert_same_numbers(module, CANONICALIZE), top.RopeOp)

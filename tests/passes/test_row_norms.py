@@ -194,3 +194,38 @@ def test_what_equal_ops_hid_is_found_once_they_are_one() -> None:
     assert "RMSNorm" not in kinds(assert_same_numbers(module, "canonicalize,extra-optimize"))
     after = assert_same_numbers(module, ",".join(STAGES["top"]))
     assert kinds(after) == ["Abs", "Permute", "RMSNorm", "MulConst"]
+
+
+def centered_rows(net: Net, x: SSAValue, epsilon: float = 1e-5, keepdims: bool = True) -> SSAValue:
+    """A LayerNorm by its mean and variance."""
+    center = net.op(top.SubOp, "center", (x, reduced(net, x, "ReduceMean")))
+    square = net.op(top.MulOp, "square", (center, center))
+    variance = net.op(
+        top.ReduceOp, "variance", (square,), axes=[-1], keepdims=keepdims, mode="ReduceMean"
+    )
+    if not keepdims:
+        variance = net.op(top.UnsqueezeOp, "back", (variance,), axes=[-1])
+    added = net.op(top.AddConstOp, "added", (variance,), const_val=epsilon)
+    inverse = net.op(top.RsqrtOp, "inverse", (added,))
+    return net.op(top.MulOp, "y", (center, inverse))
+
+
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_rows_less_their_mean_are_a_layer_norm(keepdims: bool) -> None:
+    """A variance may lose its dimension and get it back."""
+    net = Net()
+    y = centered_rows(net, net.input("x", *SHAPE), keepdims=keepdims)
+    after = assert_same_numbers(net.module(net.op(top.AbsOp, "z", (y,))), CANONICALIZE)
+    assert kinds(after) == ["LayerNorm", "Abs"]
+
+
+@pytest.mark.parametrize(("groups", "moves"), [(2, True), (4, True), (8, False)])
+def test_rows_of_whole_channels_are_groups(groups: int, moves: bool) -> None:
+    net = Net()
+    x = net.input("x", 2, 4, 5, 6)
+    rows = net.op(top.ReshapeOp, "rows", (x,), shape=[2, groups, 120 // groups])
+    y = net.op(top.ReshapeOp, "image", (centered_rows(net, rows),), shape=[2, 4, 5, 6])
+    after = assert_same_numbers(net.module(net.op(top.AbsOp, "z", (y,))), CANONICALIZE)
+    assert kinds(after) == (
+        ["GroupNorm", "Abs"] if moves else ["Reshape", "LayerNorm", "Reshape", "Abs"]
+    )

@@ -653,3 +653,32 @@ func.func @four_d_product_other_rows_merged(%arg0: tensor<2x3x4x16xf32>) -> (ten
 // CHECK-NEXT: %5 = "top.Slice"(%4, %0, %0, %0){{.*}}hasparamConvert_axes = [2]{{.*}}-> tensor<6x4x1x2x8xf32>
 // CHECK-NEXT: %6 = "top.Squeeze"(%5){{.*}}axes = [2]{{.*}}-> tensor<6x4x2x8xf32>
 // CHECK: "top.Permute"(%6){{.*}}order = [0, 2, 1, 3]{{.*}}-> tensor<6x2x4x8xf32>
+
+// -----
+
+// Columns in two: keys and values of tokens that come first, all images of each side by side.
+func.func @columns_in_two(%arg0: tensor<5x4x16xf32>) -> (tensor<5x4x8xf32>, tensor<5x4x8xf32>) {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<5x4x16xf32>) -> tensor<5x4x16xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<16x16xf32> loc("w")
+  %m = "top.MatMul"(%x, %w, %none) : (tensor<5x4x16xf32>, tensor<16x16xf32>, none) -> tensor<5x4x16xf32> loc("m")
+  %r = "top.Reshape"(%m) {shape = [5, 4, 2, 8]} : (tensor<5x4x16xf32>) -> tensor<5x4x2x8xf32> loc("r")
+  %p = "top.Permute"(%r) {order = [2, 0, 1, 3]} : (tensor<5x4x2x8xf32>) -> tensor<2x5x4x8xf32> loc("p")
+  %k = "top.Slice"(%p, %none, %none, %none) {offset = [0, 0, 0, 0], ends = [1, 5, 4, 8], steps = [1, 1, 1, 1]} : (tensor<2x5x4x8xf32>, none, none, none) -> tensor<1x5x4x8xf32> loc("k")
+  %ks = "top.Squeeze"(%k) {axes = [0]} : (tensor<1x5x4x8xf32>) -> tensor<5x4x8xf32> loc("ks")
+  %v = "top.Slice"(%p, %none, %none, %none) {offset = [1, 0, 0, 0], ends = [2, 5, 4, 8], steps = [1, 1, 1, 1]} : (tensor<2x5x4x8xf32>, none, none, none) -> tensor<1x5x4x8xf32> loc("v")
+  %vs = "top.Squeeze"(%v) {axes = [0]} : (tensor<1x5x4x8xf32>) -> tensor<5x4x8xf32> loc("vs")
+  %ka = "top.Abs"(%ks) : (tensor<5x4x8xf32>) -> tensor<5x4x8xf32> loc("ka")
+  %va = "top.Abs"(%vs) : (tensor<5x4x8xf32>) -> tensor<5x4x8xf32> loc("va")
+  return %ka, %va : tensor<5x4x8xf32>, tensor<5x4x8xf32>
+}
+
+// CHECK-LABEL: func.func @columns_in_two
+// CHECK: [[R:%.*]] = "top.Reshape"({{.*}} -> tensor<5x4x2x8xf32>
+// CHECK-NEXT: [[K:%.*]] = "top.Slice"([[R]], {{.*}}offset = [0, 0, 0, 0]{{.*}} -> tensor<5x4x1x8xf32>
+// CHECK-NEXT: "top.Squeeze"([[K]]) {axes = [2]
+// CHECK-NEXT: [[V:%.*]] = "top.Slice"([[R]], {{.*}}offset = [0, 0, 1, 0]{{.*}} -> tensor<5x4x1x8xf32>
+// CHECK-NEXT: "top.Squeeze"([[V]]) {axes = [2]
+// CHECK-NEXT: "top.Abs"
+// CHECK-NEXT: "top.Abs"
+// CHECK-NEXT: return

@@ -934,3 +934,25 @@ func.func @a_part_begins_where_an_input_says(%arg0: tensor<4x5x16xf32>, %arg1: t
 // CHECK: "top.MatMul"({{.*}}-> tensor<4x5x48xf32>
 // CHECK: "top.Slice"({{.*}} : (tensor<3x4x2x5x8xf32>, tensor<5xf32>, none, none) -> tensor<1x4x2x5x8xf32>
 // CHECK: return
+
+// -----
+
+// Refused: it is rows that are split, not columns.
+func.func @rows_in_two(%arg0: tensor<10x16xf32>) -> (tensor<5x2x8xf32>, tensor<5x2x8xf32>) {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg0) : (tensor<10x16xf32>) -> tensor<10x16xf32> loc("x")
+  %w = "top.Weight"() : () -> tensor<16x16xf32> loc("w")
+  %m = "top.MatMul"(%x, %w, %none) : (tensor<10x16xf32>, tensor<16x16xf32>, none) -> tensor<10x16xf32> loc("m")
+  %r = "top.Reshape"(%m) {shape = [5, 2, 2, 8]} : (tensor<10x16xf32>) -> tensor<5x2x2x8xf32> loc("r")
+  %p = "top.Permute"(%r) {order = [1, 0, 2, 3]} : (tensor<5x2x2x8xf32>) -> tensor<2x5x2x8xf32> loc("p")
+  %k = "top.Slice"(%p, %none, %none, %none) {offset = [0, 0, 0, 0], ends = [1, 5, 2, 8], steps = [1, 1, 1, 1]} : (tensor<2x5x2x8xf32>, none, none, none) -> tensor<1x5x2x8xf32> loc("k")
+  %ks = "top.Squeeze"(%k) {axes = [0]} : (tensor<1x5x2x8xf32>) -> tensor<5x2x8xf32> loc("ks")
+  %v = "top.Slice"(%p, %none, %none, %none) {offset = [1, 0, 0, 0], ends = [2, 5, 2, 8], steps = [1, 1, 1, 1]} : (tensor<2x5x2x8xf32>, none, none, none) -> tensor<1x5x2x8xf32> loc("v")
+  %vs = "top.Squeeze"(%v) {axes = [0]} : (tensor<1x5x2x8xf32>) -> tensor<5x2x8xf32> loc("vs")
+  %ka = "top.Abs"(%ks) : (tensor<5x2x8xf32>) -> tensor<5x2x8xf32> loc("ka")
+  %va = "top.Abs"(%vs) : (tensor<5x2x8xf32>) -> tensor<5x2x8xf32> loc("va")
+  return %ka, %va : tensor<5x2x8xf32>, tensor<5x2x8xf32>
+}
+
+// CHECK-LABEL: func.func @rows_in_two
+// CHECK: "top.Permute"{{.*}} -> tensor<2x5x2x8xf32>

@@ -379,3 +379,34 @@ func.func @shuffle_to_merged_pixels(%arg_x: tensor<1x12x4x5xf32>) -> tensor<*xf3
 // CHECK-NEXT: %3 = "top.Permute"(%2){{.*}}order = [0, 3, 4, 1, 5, 2]{{.*}}-> tensor<1x3x4x2x5x2xf32>
 // CHECK-NEXT: %4 = "top.Reshape"(%3){{.*}}-> tensor<1x3x80xf32>
 // CHECK-NEXT: return %4
+
+// -----
+
+// A dimension goes before the others are permuted: PyTorch takes q, k and v of one product so.
+func.func @squeezed_first(%arg_x: tensor<6x2x3x8xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<6x2x3x8xf32>) -> tensor<6x2x3x8xf32> loc("x")
+  %u = "top.Unsqueeze"(%x) {axes = [0]} : (tensor<6x2x3x8xf32>) -> tensor<*xf32> loc("u")
+  %p = "top.Permute"(%u) {order = [3, 1, 2, 0, 4]} : (tensor<*xf32>) -> tensor<*xf32> loc("p")
+  %y = "top.Squeeze"(%p) {axes = [-2]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @squeezed_first
+// CHECK: [[X:%.*]] = "top.Input"
+// CHECK-NEXT: [[Y:%.*]] = "top.Permute"([[X]]) {order = [2, 0, 1, 3]} {{.*}} -> tensor<3x6x2x8xf32>
+// CHECK-NEXT: return [[Y]]
+
+// -----
+
+// What is permuted has another reader: its dimensions stay.
+func.func @read_unsqueezed(%arg_x: tensor<2x1x3x8xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<2x1x3x8xf32>) -> tensor<2x1x3x8xf32> loc("x")
+  %p = "top.Permute"(%x) {order = [3, 0, 1, 2]} : (tensor<2x1x3x8xf32>) -> tensor<*xf32> loc("p")
+  %y = "top.Squeeze"(%p) {axes = [2]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  %z = "top.Abs"(%p) : (tensor<*xf32>) -> tensor<*xf32> loc("z")
+  return %y, %z : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @read_unsqueezed
+// CHECK: "top.Permute"({{.*}}order = [3, 0, 1, 2]
+// CHECK-NEXT: "top.Squeeze"

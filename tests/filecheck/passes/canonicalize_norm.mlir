@@ -26,3 +26,32 @@ func.func @sequence(%arg0: tensor<1x6x9xf32>) -> tensor<1x6x9xf32> {
   %z = "top.GroupNorm"(%y, %none, %none) {eps = 1.0e-05 : f64, num_groups = 2 : i64} : (tensor<1x6x9xf32>, none, none) -> tensor<1x6x9xf32> loc("z")
   return %z : tensor<1x6x9xf32>
 }
+
+// -----
+
+// Rows of whole channels are groups of them.
+func.func @rows_of_groups(%arg0: tensor<2x6x4x5xf32>) -> tensor<2x6x4x5xf32> {
+  %none = "top.None"() : () -> none
+  %r = "top.Reshape"(%arg0) {shape = [2, 3, 40]} : (tensor<2x6x4x5xf32>) -> tensor<2x3x40xf32> loc("r")
+  %n = "top.LayerNorm"(%r, %none, %none) {axis = 2 : si32, eps = 1.0e-05 : f64, normalized_shape = [40]} : (tensor<2x3x40xf32>, none, none) -> tensor<2x3x40xf32> loc("n")
+  %y = "top.Reshape"(%n) {shape = [2, 6, 4, 5]} : (tensor<2x3x40xf32>) -> tensor<2x6x4x5xf32> loc("y")
+  return %y : tensor<2x6x4x5xf32>
+}
+
+// CHECK-LABEL: func.func @rows_of_groups
+// CHECK: [[Y:%.*]] = "top.GroupNorm"(%arg0, {{.*}}num_groups = 3 : i64{{.*}} -> tensor<2x6x4x5xf32>
+// CHECK-NEXT: return [[Y]]
+
+// -----
+
+// Parts of channels are none.
+func.func @rows_of_parts(%arg0: tensor<2x6x4x5xf32>) -> tensor<2x6x4x5xf32> {
+  %none = "top.None"() : () -> none
+  %r = "top.Reshape"(%arg0) {shape = [2, 12, 10]} : (tensor<2x6x4x5xf32>) -> tensor<2x12x10xf32> loc("r")
+  %n = "top.LayerNorm"(%r, %none, %none) {axis = 2 : si32, eps = 1.0e-05 : f64, normalized_shape = [10]} : (tensor<2x12x10xf32>, none, none) -> tensor<2x12x10xf32> loc("n")
+  %y = "top.Reshape"(%n) {shape = [2, 6, 4, 5]} : (tensor<2x12x10xf32>) -> tensor<2x6x4x5xf32> loc("y")
+  return %y : tensor<2x6x4x5xf32>
+}
+
+// CHECK-LABEL: func.func @rows_of_parts
+// CHECK: "top.LayerNorm"

@@ -180,3 +180,37 @@ func.func @four(%arg_x: tensor<4x1600x80xf32>) -> tensor<*xf32> {
 // CHECK-LABEL: func.func @four
 // CHECK: "top.Reshape"
 // CHECK-NEXT: "top.Reduce"{{.*}}axes = [3]
+
+// -----
+
+// Dimensions that come back behind a Reduce are kept by it.
+func.func @kept(%arg_x: tensor<4x8x6xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<4x8x6xf32>) -> tensor<4x8x6xf32> loc("x")
+  %a = "top.Reduce"(%x) {axes = [1], keepdims = false, mode = "ReduceMean"} : (tensor<4x8x6xf32>) -> tensor<*xf32> loc("a")
+  %y = "top.Reshape"(%a) {shape = [4, 1, 6]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  %b = "top.Reduce"(%x) {axes = [-1], keepdims = false, mode = "ReduceMax"} : (tensor<4x8x6xf32>) -> tensor<*xf32> loc("b")
+  %z = "top.Unsqueeze"(%b) {axes = [2]} : (tensor<*xf32>) -> tensor<*xf32> loc("z")
+  return %y, %z : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @kept
+// CHECK: [[Y:%.*]] = "top.Reduce"({{.*}}keepdims = true, mode = "ReduceMean"{{.*}} -> tensor<4x1x6xf32>
+// CHECK-NEXT: [[Z:%.*]] = "top.Reduce"({{.*}}keepdims = true, mode = "ReduceMax"{{.*}} -> tensor<4x8x1xf32>
+// CHECK-NEXT: return [[Y]], [[Z]]
+
+// -----
+
+// Elsewhere, or for one of two readers, they are not.
+func.func @kept_elsewhere(%arg_x: tensor<4x8x6xf32>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<4x8x6xf32>) -> tensor<4x8x6xf32> loc("x")
+  %a = "top.Reduce"(%x) {axes = [1], keepdims = false, mode = "ReduceMax"} : (tensor<4x8x6xf32>) -> tensor<*xf32> loc("a")
+  %y = "top.Reshape"(%a) {shape = [1, 4, 6]} : (tensor<*xf32>) -> tensor<*xf32> loc("y")
+  %b = "top.Reduce"(%x) {axes = [2], keepdims = false, mode = "ReduceMax"} : (tensor<4x8x6xf32>) -> tensor<*xf32> loc("b")
+  %z = "top.Unsqueeze"(%b) {axes = [2]} : (tensor<*xf32>) -> tensor<*xf32> loc("z")
+  %v = "top.Abs"(%b) : (tensor<*xf32>) -> tensor<*xf32> loc("v")
+  return %y, %z, %v : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @kept_elsewhere
+// CHECK: "top.Reduce"({{.*}}axes = [1], keepdims = false
+// CHECK: "top.Reduce"({{.*}}axes = [2], keepdims = false

@@ -145,3 +145,53 @@ func.func @even_negated(%arg_x: tensor<1x3x2x4xf32>, %arg_p: tensor<1x1x2x4xf32>
 // CHECK-LABEL: func.func @even_negated
 // CHECK-NOT: top.Rope
 // CHECK: "top.Add"
+
+// -----
+
+// Each half rotated by itself, and both joined.
+func.func @parts(%arg_x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("x")
+  %c = "top.Weight"() : () -> tensor<1x1x2x2xf32> loc("random_4")
+  %s = "top.Weight"() : () -> tensor<1x1x2x2xf32> loc("steps_4")
+  %h0 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 0], ends = [1, 3, 2, 2], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h0")
+  %h1 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 2], ends = [1, 3, 2, 4], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h1")
+  %a = "top.Mul"(%h0, %c) : (tensor<1x3x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x3x2x2xf32> loc("a")
+  %b = "top.Mul"(%h1, %s) : (tensor<1x3x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x3x2x2xf32> loc("b")
+  %l = "top.Sub"(%a, %b) : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32> loc("l")
+  %d = "top.Mul"(%h1, %c) : (tensor<1x3x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x3x2x2xf32> loc("d")
+  %e = "top.Mul"(%h0, %s) : (tensor<1x3x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x3x2x2xf32> loc("e")
+  %m = "top.Add"(%d, %e) : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32> loc("m")
+  %y = "top.Concat"(%l, %m) {axis = 3 : si32} : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x4xf32> loc("y")
+  return %y : tensor<1x3x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @parts
+// CHECK: "top.Permute"({{.*}} : (tensor<1x3x2x4xf32>) -> tensor<1x2x3x4xf32>
+// CHECK-NEXT: "top.Rope"({{.*}}rope_mode = "contiguous_halves"{{.*}} : (tensor<1x2x3x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>) -> tensor<1x2x3x4xf32>
+// CHECK-NEXT: "top.Permute"({{.*}}-> tensor<1x3x2x4xf32>
+// CHECK-NEXT: return
+
+// -----
+
+// Halves that are joined the other way round are no rotation.
+func.func @parts_turned(%arg_x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
+  %none = "top.None"() : () -> none
+  %x = "top.Input"(%arg_x) : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> loc("x")
+  %c = "top.Weight"() : () -> tensor<1x1x2x2xf32> loc("random_4")
+  %s = "top.Weight"() : () -> tensor<1x1x2x2xf32> loc("steps_4")
+  %h0 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 0], ends = [1, 3, 2, 2], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h0")
+  %h1 = "top.Slice"(%x, %none, %none, %none) {offset = [0, 0, 0, 2], ends = [1, 3, 2, 4], steps = [1, 1, 1, 1], axes = []} : (tensor<1x3x2x4xf32>, none, none, none) -> tensor<1x3x2x2xf32> loc("h1")
+  %a = "top.Mul"(%h0, %c) : (tensor<1x3x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x3x2x2xf32> loc("a")
+  %b = "top.Mul"(%h1, %s) : (tensor<1x3x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x3x2x2xf32> loc("b")
+  %l = "top.Sub"(%a, %b) : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32> loc("l")
+  %d = "top.Mul"(%h1, %c) : (tensor<1x3x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x3x2x2xf32> loc("d")
+  %e = "top.Mul"(%h0, %s) : (tensor<1x3x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x3x2x2xf32> loc("e")
+  %m = "top.Add"(%d, %e) : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32> loc("m")
+  %y = "top.Concat"(%m, %l) {axis = 3 : si32} : (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x4xf32> loc("y")
+  return %y : tensor<1x3x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @parts_turned
+// CHECK-NOT: top.Rope
+// CHECK: return

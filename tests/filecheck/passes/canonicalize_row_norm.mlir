@@ -68,3 +68,39 @@ func.func @columns(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
 // CHECK-LABEL: func.func @columns
 // CHECK: "top.Reduce"
 // CHECK: "top.Div"
+
+// -----
+
+// Rows less their mean: a LayerNorm.
+func.func @centered(%arg_x: tensor<4x8xf32>) -> tensor<*xf32> {
+  %x = "top.Input"(%arg_x) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("x")
+  %none = "top.None"() : () -> none
+  %m = "top.Reduce"(%x) {axes = [1], keepdims = true, mode = "ReduceMean"} : (tensor<4x8xf32>) -> tensor<*xf32> loc("m")
+  %c = "top.Sub"(%x, %m) : (tensor<4x8xf32>, tensor<*xf32>) -> tensor<*xf32> loc("c")
+  %y = "top.RMSNorm"(%c, %none) {eps = 0.5 : f64} : (tensor<*xf32>, none) -> tensor<*xf32> loc("y")
+  return %y : tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @centered
+// CHECK: %[[Y:.*]] = "top.LayerNorm"({{.*}}axis = 1 : si32, eps = 5.000000e-01 : f64, normalized_shape = [8]
+// CHECK-NEXT: return %[[Y]]
+
+// -----
+
+// Less the mean of another dimension, or of something else, it is none.
+func.func @not_centered(%arg_x: tensor<8x8xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %x = "top.Input"(%arg_x) : (tensor<8x8xf32>) -> tensor<8x8xf32> loc("x")
+  %none = "top.None"() : () -> none
+  %m = "top.Reduce"(%x) {axes = [0], keepdims = true, mode = "ReduceMean"} : (tensor<8x8xf32>) -> tensor<*xf32> loc("m")
+  %c = "top.Sub"(%x, %m) : (tensor<8x8xf32>, tensor<*xf32>) -> tensor<*xf32> loc("c")
+  %y = "top.RMSNorm"(%c, %none) {eps = 0.5 : f64} : (tensor<*xf32>, none) -> tensor<*xf32> loc("y")
+  %a = "top.Abs"(%x) : (tensor<8x8xf32>) -> tensor<*xf32> loc("a")
+  %n = "top.Reduce"(%a) {axes = [1], keepdims = true, mode = "ReduceMean"} : (tensor<*xf32>) -> tensor<*xf32> loc("n")
+  %d = "top.Sub"(%x, %n) : (tensor<8x8xf32>, tensor<*xf32>) -> tensor<*xf32> loc("d")
+  %z = "top.RMSNorm"(%d, %none) {eps = 0.5 : f64} : (tensor<*xf32>, none) -> tensor<*xf32> loc("z")
+  return %y, %z : tensor<*xf32>, tensor<*xf32>
+}
+
+// CHECK-LABEL: func.func @not_centered
+// CHECK: "top.RMSNorm"
+// CHECK: "top.RMSNorm"

@@ -121,3 +121,41 @@ func.func @one_row(%arg0: tensor<5x1x8xf16>, %arg1: tensor<5x7x8xf16>) -> tensor
 // CHECK-LABEL: func.func @one_row
 // CHECK: "tpu.FAttention"
 // CHECK-NOT: tpu.Softmax
+
+// -----
+
+// Rows that come first, each with all its heads: so the result is given.
+func.func @rows_first(%arg0: tensor<6x4x8xf16>, %arg1: tensor<10x4x8xf16>) -> tensor<6x4x8xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %q = "tpu.Permute"(%arg0, %none) {order = [1, 0, 2]} : (tensor<6x4x8xf16>, none) -> tensor<4x6x8xf16> loc("q")
+  %k = "tpu.Permute"(%arg1, %none) {order = [1, 2, 0]} : (tensor<10x4x8xf16>, none) -> tensor<4x8x10xf16> loc("k")
+  %v = "tpu.Permute"(%arg1, %none) {order = [1, 0, 2]} : (tensor<10x4x8xf16>, none) -> tensor<4x10x8xf16> loc("v")
+  %s = "tpu.MatMul"(%q, %k, %none, %none, %none) : (tensor<4x6x8xf16>, tensor<4x8x10xf16>, none, none, none) -> tensor<4x6x10xf16> loc("s")
+  %p = "tpu.Softmax"(%s, %none, %none, %none, %none, %none) {axis = 2 : si32} : (tensor<4x6x10xf16>, none, none, none, none, none) -> tensor<4x6x10xf16> loc("p")
+  %m = "tpu.MatMul"(%p, %v, %none, %none, %none) : (tensor<4x6x10xf16>, tensor<4x10x8xf16>, none, none, none) -> tensor<4x6x8xf16> loc("m")
+  %y = "tpu.Permute"(%m, %none) {order = [1, 0, 2]} : (tensor<4x6x8xf16>, none) -> tensor<6x4x8xf16> loc("y")
+  return %y : tensor<6x4x8xf16>
+}
+
+// CHECK-LABEL: func.func @rows_first
+// CHECK: [[Y:%.*]] = "tpu.FAttention"({{.*}} -> tensor<1x6x4x8xf16>
+// CHECK-NEXT: [[H:%.*]] = "tpu.Permute"([[Y]], {{.*}}order = [0, 2, 1, 3]{{.*}} -> tensor<1x4x6x8xf16>
+// CHECK-NEXT: "tpu.Reshape"([[H]]){{.*}} -> tensor<4x6x8xf16>
+
+// -----
+
+// In another order heads come first.
+func.func @columns_first(%arg0: tensor<6x4x8xf16>, %arg1: tensor<10x4x8xf16>) -> tensor<8x4x6xf16> {
+  %none = "top.None"() : () -> none loc(unknown)
+  %q = "tpu.Permute"(%arg0, %none) {order = [1, 0, 2]} : (tensor<6x4x8xf16>, none) -> tensor<4x6x8xf16> loc("q")
+  %k = "tpu.Permute"(%arg1, %none) {order = [1, 2, 0]} : (tensor<10x4x8xf16>, none) -> tensor<4x8x10xf16> loc("k")
+  %v = "tpu.Permute"(%arg1, %none) {order = [1, 0, 2]} : (tensor<10x4x8xf16>, none) -> tensor<4x10x8xf16> loc("v")
+  %s = "tpu.MatMul"(%q, %k, %none, %none, %none) : (tensor<4x6x8xf16>, tensor<4x8x10xf16>, none, none, none) -> tensor<4x6x10xf16> loc("s")
+  %p = "tpu.Softmax"(%s, %none, %none, %none, %none, %none) {axis = 2 : si32} : (tensor<4x6x10xf16>, none, none, none, none, none) -> tensor<4x6x10xf16> loc("p")
+  %m = "tpu.MatMul"(%p, %v, %none, %none, %none) : (tensor<4x6x10xf16>, tensor<4x10x8xf16>, none, none, none) -> tensor<4x6x8xf16> loc("m")
+  %y = "tpu.Permute"(%m, %none) {order = [2, 0, 1]} : (tensor<4x6x8xf16>, none) -> tensor<8x4x6xf16> loc("y")
+  return %y : tensor<8x4x6xf16>
+}
+
+// CHECK-LABEL: func.func @columns_first
+// CHECK: "tpu.FAttention"({{.*}} -> tensor<1x4x6x8xf16>
