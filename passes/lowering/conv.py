@@ -23,8 +23,10 @@ from xdsl_tpu.passes.lowering.dilation import (
     Window,
     in_rows,
     line_of,
+    padded,
     padding_of_images,
     phased,
+    sliced,
     without_idle_taps,
 )
 from xdsl_tpu.passes.lowering.planes import by_planes, in_floats
@@ -125,40 +127,12 @@ def _spread(do: Steps, x: SSAValue, strides: Sequence[int]) -> SSAValue:
     if max(strides) == 1:
         return x
     apart = [n for size in shape[2:] for n in (size, 1)]
-    padded = [n for size, stride in zip(shape[2:], strides, strict=True) for n in (size, stride)]
+    longer = [n for size, stride in zip(shape[2:], strides, strict=True) for n in (size, stride)]
     x = do.reshaped("apart", x, (*shape[:2], *apart), element)
     after = [0, 0, *(n for stride in strides for n in (0, stride - 1))]
-    x = _padded(do, "zeros", x, element, ([0] * len(after), after), (*shape[:2], *padded))
+    x = padded(do, "zeros", x, element, ([0] * len(after), after), (*shape[:2], *longer))
     sizes = (size * stride for size, stride in zip(shape[2:], strides, strict=True))
     return do.reshaped("spread", x, (*shape[:2], *sizes), element)
-
-
-def _padded(
-    do: Steps,
-    label: str,
-    x: SSAValue,
-    element: Attribute,
-    ends: Sequence[Sequence[int]],
-    shape: Sequence[int],
-) -> SSAValue:
-    """x with so many zeros before and behind it along every dimension."""
-    none, paddings = [do.ctx.none()] * 4, [n for end in ends for n in end]
-    return do.step(label, tpu.PadOp, [x, *none], shape, element, paddings=paddings, val=0.0)
-
-
-def _sliced(
-    do: Steps,
-    label: str,
-    x: SSAValue,
-    element: Attribute,
-    offsets: Sequence[int],
-    steps: Sequence[int],
-    shape: Sequence[int],
-) -> SSAValue:
-    ends = [o + (n - 1) * s + 1 for o, n, s in zip(offsets, shape, steps, strict=True)]
-    none = [do.ctx.none()] * 4
-    options = {"offset": list(offsets), "ends": ends, "steps": list(steps)}
-    return do.step(label, tpu.SliceOp, [x, *none], shape, element, **options)
 
 
 def _is_padded_far(window: Window) -> bool:
@@ -289,12 +263,12 @@ class Convolution:
         if any(cut):
             shape[axis] -= sum(cut)
             offsets = [cut[0] if a == axis else 0 for a in range(rank)]
-            x = _sliced(do, f"cut{index}", x, self.given, offsets, [1] * rank, shape)
+            x = sliced(do, f"cut{index}", x, self.given, offsets, [1] * rank, shape)
         more = (max(0, window.before - left[0]), max(0, window.after - left[1]))
         if any(more):
             shape[axis] += sum(more)
             ends = [[n if a == axis else 0 for a in range(rank)] for n in more]
-            x = _padded(do, f"padded{index}", x, self.given, ends, shape)
+            x = padded(do, f"padded{index}", x, self.given, ends, shape)
         return x, replace(window, before=left[0], after=left[1])
 
     def _within_reach(
@@ -384,7 +358,7 @@ class Convolution:
         planes = over.positions(depth)
         part = (n, planes, group, c // group, height * width)
         taps = [
-            _sliced(
+            sliced(
                 do,
                 f"plane{tap}",
                 x,

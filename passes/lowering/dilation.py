@@ -149,6 +149,34 @@ def in_rows(
     return do.step("kept", tpu.SliceOp, [y, *none], part, element, **options)
 
 
+def padded(
+    do: Steps,
+    label: str,
+    x: SSAValue,
+    element: Attribute,
+    ends: Sequence[Sequence[int]],
+    shape: Sequence[int],
+) -> SSAValue:
+    """x with so many zeros before and behind it along every dimension."""
+    none, paddings = [do.ctx.none()] * 4, [n for end in ends for n in end]
+    return do.step(label, tpu.PadOp, [x, *none], shape, element, paddings=paddings, val=0.0)
+
+
+def sliced(
+    do: Steps,
+    label: str,
+    x: SSAValue,
+    element: Attribute,
+    offsets: Sequence[int],
+    steps: Sequence[int],
+    shape: Sequence[int],
+) -> SSAValue:
+    ends = [o + (n - 1) * s + 1 for o, n, s in zip(offsets, shape, steps, strict=True)]
+    none = [do.ctx.none()] * 4
+    options = {"offset": list(offsets), "ends": ends, "steps": list(steps)}
+    return do.step(label, tpu.SliceOp, [x, *none], shape, element, **options)
+
+
 def images_of(window: Window) -> int:
     """Into how many images a far window takes its dimension apart."""
     return next(
