@@ -7,6 +7,7 @@ the operand's (forward). The order of steps is that of tpu-mlir.
 """
 
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
@@ -16,7 +17,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_tpu.dialects import top
 from xdsl_tpu.dialects.quant import CalibratedType
-from xdsl_tpu.passes.calibration.ranges import Range, range_of, set_range
+from xdsl_tpu.passes.calibration.ranges import Range, ends_in_relu, range_of, set_range
 from xdsl_tpu.passes.tensors import is_weight
 
 KEEP_SIGN = (top.AvgPoolOp, top.MaxPoolOp, top.AbsOp)
@@ -94,7 +95,7 @@ def spread_calibration(
     _each(_of(reversed(ops), BACKWARD), _backward)
     _forward(_of(ops, (*FORWARD, top.MulConstOp)))
     _each(_of(ops, KEEP_SIGN), _keep_sign)
-    _each(_of(ops, (top.ConcatOp,)), _backward_to_makers)
+    _each(_of(ops, (top.ConcatOp,)), partial(_backward_to_makers, asymmetric=asymmetric))
 
 
 def _of(ops: Iterable[Operation], kinds: tuple[type[Operation], ...]) -> list[Operation]:
@@ -227,15 +228,22 @@ def _backward_to_all(op: Operation) -> None:
         set_range(op.operands[place], result)
 
 
-def _backward_to_makers(op: Operation) -> None:
+def _backward_to_makers(op: Operation, asymmetric: bool) -> None:
     """What is made for a Concat alone by ops that bring it to some scale in any case gets that of
-    the result, also where another operand cannot: it would be brought to it in the Concat."""
+    the result, also where another operand cannot: it would be brought to it in the Concat.
+
+    A fused relu stops at the integer 0: where that is another number, as in `asymmetric` ranges
+    from below zero, what it ends keeps its own.
+    """
     result = range_of(op.results[0])
     if result is None:
         return
     for value in op.operands:
-        source = range_of(value) if isinstance(value.owner, RESCALES) else None
-        if source is None or not value.has_one_use():
+        maker = value.owner
+        if not isinstance(maker, RESCALES) or not value.has_one_use():
+            continue
+        source, stops = range_of(value), asymmetric and result.is_signed and ends_in_relu(maker)
+        if source is None or stops:
             continue
         if result.min <= source.min and source.max <= result.max:
             set_range(value, result)

@@ -77,11 +77,7 @@ class RotaryEmbedding(RewritePattern):
         place = _Place(op, found.x, 0)
         if not isinstance(found.cosine, SSAValue) and not isinstance(found.sine, SSAValue):
             place = _with_first_tokens(op, found.x, axis)
-        sine = _table(op, "_sine", found.sine, place, 0.0)
-        cosine = _table(op, "_cosine", found.cosine, place, 1.0)
-        rewriter.replace(
-            place.result, [sine, cosine, *_rope(place, axis, sine, cosine, found.mode)]
-        )
+        rewriter.replace(place.result, _rotated_by(op, found, place, axis))
 
 
 class RotatedParts(RewritePattern):
@@ -111,10 +107,7 @@ class RotatedParts(RewritePattern):
         axis = _token_axis(found)
         if axis is None:
             return
-        place = _Place(root, found.x, 0)
-        sine = _table(root, "_sine", found.sine, place, 0.0)
-        cosine = _table(root, "_cosine", found.cosine, place, 1.0)
-        rewriter.replace(root, [sine, cosine, *_rope(place, axis, sine, cosine, mode)])
+        rewriter.replace(root, _rotated_by(root, found, _Place(root, found.x, 0), axis))
 
 
 def _joined_rows(op: top.ConcatOp) -> tuple[Operation | None, str]:
@@ -194,6 +187,13 @@ def _twice(angles: Floats, mode: str) -> Floats:
     if mode == PAIRS:
         return np.repeat(angles, 2, axis=-1)
     return np.concatenate([angles, angles], axis=-1)
+
+
+def _rotated_by(op: Operation, found: _Rotation, place: _Place, axis: int) -> list[Operation]:
+    """The tables of angles, named after an op, and what rotates by them."""
+    sine = _table(op, "_sine", found.sine, place, 0.0)
+    cosine = _table(op, "_cosine", found.cosine, place, 1.0)
+    return [sine, cosine, *_rope(place, axis, sine, cosine, found.mode)]
 
 
 def _table(

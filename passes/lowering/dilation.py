@@ -171,6 +171,7 @@ def sliced(
     steps: Sequence[int],
     shape: Sequence[int],
 ) -> SSAValue:
+    """Part of x, of a shape: from offsets on, by steps."""
     ends = [o + (n - 1) * s + 1 for o, n, s in zip(offsets, shape, steps, strict=True)]
     none = [do.ctx.none()] * 4
     options = {"offset": list(offsets), "ends": ends, "steps": list(steps)}
